@@ -12,7 +12,15 @@ export type TerminationReason = "final_answer" | "max_iterations" | "limit" | "s
 export interface EventData {
   readonly request_started: { readonly lane: string };
   readonly llm_started: { readonly model?: string; readonly estimatedTokens: number; readonly messages: number };
-  readonly llm_delta: { readonly type: "text" | "thinking" | "tool_input"; readonly id: string; readonly text: string };
+  /**
+   * A piece of the answer. Of a call that the provider itself runs, `text` is the JSON text of its whole arguments, its result
+   * or its error; a later result replaces an earlier one.
+   */
+  readonly llm_delta: {
+    readonly type: "text" | "thinking" | "tool_input" | "provider_call" | "provider_result" | "provider_error";
+    readonly id: string;
+    readonly text: string;
+  };
   /**
    * An attempt of the model call failed; the call is made again after `waitMs`. Discard the deltas of this call so far. `attempt`
    * is the number of attempts that failed, in all processes.

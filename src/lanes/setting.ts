@@ -129,7 +129,7 @@ function nameOf(setting: Setting): string {
 }
 
 function troubleIn(setting: JsonObject): string | undefined {
-  const { type, value, name, description, inputSchema, hash } = setting;
+  const { type, value, name, description, inputSchema, provider, hash } = setting;
   switch (type) {
     case "system_prompt":
       return value === null || typeof value === "string" ? undefined : "setting.value must be text or null";
@@ -139,6 +139,12 @@ function troubleIn(setting: JsonObject): string | undefined {
       if (typeof name !== "string" || name === "") return "setting.name must be a non-empty string";
       if (description !== undefined && typeof description !== "string") return "setting.description must be text";
       if (!isPlainObject(inputSchema)) return "setting.inputSchema must be a JSON Schema";
+      if (
+        provider !== undefined &&
+        !(isPlainObject(provider) && typeof provider["id"] === "string" && isPlainObject(provider["args"]))
+      ) {
+        return "setting.provider must be { id, args }";
+      }
       return typeof hash === "string" ? undefined : "setting.hash must be text";
     case "tool_removed":
       return typeof name === "string" && name !== "" ? undefined : "setting.name must be a non-empty string";
@@ -148,18 +154,14 @@ function troubleIn(setting: JsonObject): string | undefined {
 }
 
 /** The setting of a tool: its specification, with the hash of it. */
-export function toolSetting({ name, description, inputSchema }: ToolSpec): Extract<Setting, { readonly type: "tool" }> {
-  const spec = { name, ...(description !== undefined && { description }), inputSchema };
+export function toolSetting(given: ToolSpec): Extract<Setting, { readonly type: "tool" }> {
+  const spec = specOfSetting(given);
   return { type: "tool", ...spec, hash: portableSha256(JSON.stringify(spec)) };
 }
 
 /** The specification in the setting of a tool. */
-export function specOfSetting({
-  name,
-  description,
-  inputSchema,
-}: Extract<Setting, { readonly type: "tool" }>): ToolSpec {
-  return { name, ...(description !== undefined && { description }), inputSchema };
+export function specOfSetting({ name, description, inputSchema, provider }: ToolSpec): ToolSpec {
+  return { name, ...(description !== undefined && { description }), inputSchema, ...(provider && { provider }) };
 }
 
 /** A frozen, checked copy of a setting. The check comes before the write, because a malformed setting in the log has no effect. */

@@ -10,6 +10,7 @@ import {
   type ToolCall,
   type ToolCallPosition,
   type ToolMessage,
+  type ToolSpec,
 } from "../thread/message.ts";
 import { fileUnsendable } from "./error.ts";
 
@@ -156,4 +157,9 @@ export function decodeText(base64: string): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** The tools that every API takes. A tool that a provider defines needs the package of this provider. */
+export function functionTools(tools: readonly ToolSpec[]): readonly ToolSpec[] {
+  return tools.filter(({ provider }) => provider === undefined);
 }

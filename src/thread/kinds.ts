@@ -136,6 +136,8 @@ export type Setting =
       readonly name: string;
       readonly description?: string;
       readonly inputSchema: JsonObject;
+      /** A tool that a provider defines. */
+      readonly provider?: { readonly id: string; readonly args: JsonObject };
       readonly hash: string;
     }
   /** The model is not shown the tool, also if the agent has one of this name. */

@@ -105,7 +105,13 @@ export type ToolMessage = WithMetadata & {
 export type Message = SystemMessage | UserMessage | AssistantMessage | ToolMessage;
 
 /** The description of a tool that a model is given. */
-export type ToolSpec = { readonly name: string; readonly description?: string; readonly inputSchema: JsonObject };
+export type ToolSpec = {
+  readonly name: string;
+  readonly description?: string;
+  readonly inputSchema: JsonObject;
+  /** A tool that a provider defines, such as `anthropic.web_search_20250305`. The provider knows its description and its input. */
+  readonly provider?: { readonly id: string; readonly args: JsonObject };
+};
 
 /** The text of a content, without its other parts. */
 export function contentText(content: Content): string {

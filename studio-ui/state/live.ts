@@ -44,7 +44,7 @@ function changed(live: Live, event: AgentEvent): Partial<Live> {
     case "llm_started":
       return { ...NO_LIVE_REQUEST, ...(event.callId !== undefined && { callId: event.callId }), state: "running" };
     case "llm_delta":
-      return delta(live, event.data.type, event.data.text);
+      return delta(live, event.data);
     case "llm_retried":
       return { text: "", thinking: "", input: "", note: `${event.data.failure.message} Retrying.` };
     case "llm_completed":
@@ -109,9 +109,12 @@ function noteOf({ reason, holder }: Extract<AgentEvent, { kind: "request_suspend
 /** No streamed text. Set when a model call starts, and when the log contains its finished message. */
 export const NO_LIVE_REQUEST = { text: "", thinking: "", input: "", note: "" } as const;
 
-function delta(live: Live, type: "text" | "thinking" | "tool_input", text: string): Partial<Live> {
+type Delta = Extract<AgentEvent, { kind: "llm_delta" }>["data"];
+
+function delta(live: Live, { type, text }: Delta): Partial<Live> {
   if (type === "text") return { text: live.text + text };
-  return type === "thinking" ? { thinking: live.thinking + text } : { input: live.input + text };
+  if (type === "thinking") return { thinking: live.thinking + text };
+  return type === "tool_input" ? { input: live.input + text } : {};
 }
 
 function tool(live: Live, { toolCallId, toolName }: AgentEvent, change: Partial<LiveTool>): Partial<Live> {

@@ -326,8 +326,8 @@ function textOf(given: readonly ToolSpec[]): string | undefined {
 
 /** Copies the fields of a tool in a fixed order, without the other fields that agents add. */
 function plainTool(tool: ToolSpec): ToolSpec {
-  const { name, description, inputSchema } = Object(tool);
-  return { name, ...(description !== undefined && { description }), inputSchema };
+  const { name, description, inputSchema, provider } = Object(tool);
+  return { name, ...(description !== undefined && { description }), inputSchema, ...(provider && { provider }) };
 }
 
 /** Tool names that every provider accepts. Names in the history are rewritten to fit. */
@@ -343,7 +343,7 @@ function checkNames(tools: readonly ToolSpec[]): void {
 }
 
 function checkedTool(tool: ToolSpec, path: string): ToolSpec {
-  const { name, description, inputSchema } = readSafely<{ readonly [Field in keyof ToolSpec]: unknown }>(
+  const { name, description, inputSchema, provider } = readSafely<{ readonly [Field in keyof ToolSpec]: unknown }>(
     path,
     "invalid_input",
     () => plainTool(tool),
@@ -355,5 +355,12 @@ function checkedTool(tool: ToolSpec, path: string): ToolSpec {
   if (inputSchema === undefined)
     throw invalid(`${path}.inputSchema`, "is missing; pass the JSON schema of the parameters");
   const schema: JsonObject = copyJsonObject(inputSchema, `${path}.inputSchema`);
-  return Object.freeze({ name, ...(description !== undefined && { description }), inputSchema: schema });
+  const spec = { name, ...(description !== undefined && { description }), inputSchema: schema };
+  if (provider === undefined) return Object.freeze(spec);
+  const { id, args } = Object(provider);
+  if (typeof id !== "string") throw invalid(`${path}.provider.id`, "must be text", id);
+  return Object.freeze({
+    ...spec,
+    provider: Object.freeze({ id, args: copyJsonObject(args, `${path}.provider.args`) }),
+  });
 }

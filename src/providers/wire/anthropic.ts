@@ -17,6 +17,7 @@ import {
   decodeText,
   type FileSource,
   familyOf,
+  functionTools,
   metadataOf,
   partsOf,
   sourceOf,
@@ -113,7 +114,7 @@ export function toAnthropic(
 ): AnthropicBody {
   const system = messages.flatMap((message) => (message.role === "system" ? [textOf(message.content)] : []));
   const placed = groupAdjacent(messages.flatMap(place), (a, b) => a.role === b.role).flatMap(resultsFirst);
-  const body = { system, placed: trimmed(placed), tools: tools.map(toolOf) };
+  const body = { system, placed: trimmed(placed), tools: functionTools(tools).map(toolOf) };
   refuseUnknownOptions("toAnthropic", options, { cache: true });
   const { cache } = options;
   return assemble(cache === undefined ? body : { ...body, ...withMarks(body, cache) });

@@ -10,6 +10,7 @@ import {
   type AssistantPart,
   argumentsObject,
   assistantParts,
+  functionTools,
   partsOf,
   sourceOf,
   textField,
@@ -84,11 +85,12 @@ export function toGemini(
 ): GeminiBody {
   const system = messages.flatMap((message) => (message.role === "system" ? [{ text: message.content }] : []));
   const contents = groupAdjacent(messages, areOneContent).map(contentOf);
+  const own = functionTools(tools);
   const kept = contents.filter(({ parts }) => parts.length > 0); // Gemini refuses empty contents: "contents.parts must not be empty"
   return {
     ...(system.length === 0 ? {} : { systemInstruction: { parts: system } }),
     contents: options.fillSignatures === false ? kept : fillSignatures(kept),
-    ...(tools.length === 0 ? {} : { tools: [{ functionDeclarations: tools.map(declarationOf) }] }),
+    ...(own.length === 0 ? {} : { tools: [{ functionDeclarations: own.map(declarationOf) }] }),
   };
 }
 

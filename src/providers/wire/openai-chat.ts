@@ -13,6 +13,7 @@ import {
   argumentsObject,
   assistantParts,
   familyOf,
+  functionTools,
   partsOf,
   sourceOf,
   textField,
@@ -54,7 +55,8 @@ export interface OpenAIChatBody {
 export function toOpenAIChat(messages: readonly Message[], tools: readonly ToolSpec[] = []): OpenAIChatBody {
   const groups = groupAdjacent(messages, (a, b) => a.role === "tool" && b.role === "tool");
   const body = { messages: groups.flatMap((group) => [...group.flatMap(messageOf), ...filesBehind(group)]) };
-  return tools.length === 0 ? body : { ...body, tools: tools.map(toolOf) };
+  const own = functionTools(tools);
+  return own.length === 0 ? body : { ...body, tools: own.map(toolOf) };
 }
 
 function messageOf(message: Message): readonly OpenAIChatMessage[] {

@@ -15,6 +15,7 @@ import {
   argumentsObject,
   assistantParts,
   familyOf,
+  functionTools,
   partsOf,
   sourceOf,
   textField,
@@ -64,7 +65,8 @@ export interface OpenAIResponsesBody {
  */
 export function toOpenAIResponses(messages: readonly Message[], tools: readonly ToolSpec[] = []): OpenAIResponsesBody {
   const input = messages.flatMap(itemsOf);
-  return { input, ...(tools.length === 0 ? {} : { tools: tools.map(toolOf) }), store: false };
+  const own = functionTools(tools);
+  return { input, ...(own.length === 0 ? {} : { tools: own.map(toolOf) }), store: false };
 }
 
 function itemsOf(message: Message): readonly OpenAIResponsesItem[] {

@@ -1,6 +1,6 @@
 import type { ModelAnswer, ModelFinishReason, Usage } from "../../agent/model-call.ts";
 import { type JsonObject, type JsonValue, sameJson } from "../../thread/json.ts";
-import type { Content, Part, PartMetadata, ToolCall } from "../../thread/message.ts";
+import { type Content, isProviderExecuted, type Part, type PartMetadata, type ToolCall } from "../../thread/message.ts";
 import { ModelError } from "./failure.ts";
 import { plainJson, plainMetadata, plainObject, plainText, type RawPart } from "./provider-values.ts";
 import type { ModelSpec } from "./specification.ts";
@@ -30,12 +30,11 @@ export class AnswerBuilder {
     const [, kind, step] = BLOCK_EVENTS.exec(part.type) ?? [];
     if (kind !== undefined) return this.#takeStep(kind === "text" ? "text" : "thinking", step, part);
     if (part.type.startsWith("tool-input-")) return this.#takeInput(part);
-    this.takeWhole(part);
-    return undefined;
+    return this.takeWhole(part);
   }
 
-  /** Adds a part of an answer that is not streamed. */
-  takeWhole(part: RawPart): void {
+  /** Adds a part of an answer that is not streamed in pieces. Returns a call or a result of the provider itself. */
+  takeWhole(part: RawPart): ModelDelta | undefined {
     if (part.type === "text" || part.type === "reasoning") {
       const block = new Block(part.type === "text" ? "text" : "thinking");
       block.end({ ...part, delta: part["text"] });
@@ -43,8 +42,11 @@ export class AnswerBuilder {
     } else if (part.type === "tool-call" && part["providerExecuted"] !== true) {
       this.#slots.push({ type: "call", call: callIn(part) });
     } else {
-      this.#addPart(wholePart(part, this.#spec, `${this.#model.provider}:${this.#model.model}`));
+      const whole = wholePart(part, this.#spec, `${this.#model.provider}:${this.#model.model}`);
+      this.#addPart(whole);
+      return whole && providerDelta(whole);
     }
+    return undefined;
   }
 
   /** Whether the answer has any text so far. */
@@ -91,6 +93,7 @@ export class AnswerBuilder {
   #takeInput(part: RawPart): ModelDelta | undefined {
     const id = plainText(part["id"]);
     if (part.type === "tool-input-start") {
+      if (part["providerExecuted"] === true) return undefined; // the whole call follows
       this.#inputs.set(id, { name: plainText(part["toolName"]), text: new WellFormedText() });
       return undefined;
     }
@@ -178,16 +181,30 @@ export class Block {
   }
 }
 
-/** A new piece of an answer. `id` names the block within the answer. The input of a tool is JSON text. */
+/**
+ * A new piece of an answer. `id` names the block within the answer. The input of a tool is JSON text, and so are the whole
+ * arguments and the result of a call that the provider itself runs.
+ */
 export type ModelDelta =
   | { readonly type: "text" | "thinking"; readonly id: string; readonly text: string }
   | {
-      readonly type: "tool_input";
+      readonly type: "tool_input" | ProviderDeltaType;
       readonly id: string;
       readonly text: string;
       readonly toolCallId: string;
       readonly toolName: string;
     };
+
+type ProviderDeltaType = "provider_call" | "provider_result" | "provider_error";
+
+/** The piece for a call of the provider, or for its result. */
+export function providerDelta(part: Part): Extract<ModelDelta, { readonly toolName: string }> | undefined {
+  if (!isProviderExecuted(part)) return undefined;
+  const { id, name: toolName } = part;
+  const isCall = part.type === "provider_call";
+  const type = isCall || !part.isError ? part.type : "provider_error";
+  return { type, id, text: JSON.stringify(isCall ? part.arguments : part.result), toolCallId: id, toolName };
+}
 
 /** Facts about the whole answer. Without `finishReason` the stream was cut. */
 export interface AnswerEnd {

@@ -153,7 +153,7 @@ async function generate(run: Run, spec: ModelSpec, builder: AnswerBuilder, optio
     const part = rawPart(value);
     if (part === undefined) continue;
     count(run, part);
-    builder.takeWhole(part);
+    emitDelta(call, builder.takeWhole(part));
   }
   warn(call, result["warnings"]);
   addStructured(builder, result["structuredOutputText"]);

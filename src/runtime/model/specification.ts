@@ -227,11 +227,21 @@ export function callSettings(
     reasoning: spec.takesReasoning ? reasoning : undefined,
     headers: headers && { ...headers },
     providerOptions: providerOptions && thawObject(providerOptions),
-    ...(tools.length > 0 && { tools: tools.map(functionTool), toolChoice: toolChoice && choiceOf(toolChoice) }),
+    ...(tools.length > 0 && {
+      tools: tools.map((tool) => toolOf(tool, model)),
+      toolChoice: toolChoice && choiceOf(toolChoice),
+    }),
   });
 }
 
-function functionTool({ name, description, inputSchema }: ToolSpec): object {
+function toolOf(
+  { name, description, inputSchema, provider }: ToolSpec,
+  { specificationVersion }: ProviderModel,
+): object {
+  if (provider !== undefined) {
+    const type = specificationVersion === "v2" ? "provider-defined" : "provider";
+    return { type, id: provider.id, name, args: thawObject(provider.args) };
+  }
   const described = description === undefined ? {} : { description };
   return { type: "function", name, ...described, inputSchema: thawObject(inputSchema) };
 }

@@ -37,9 +37,8 @@ export async function toolSpecsOf(tools: Tools, options: SpecOptions = {}): Prom
 }
 
 async function specOf(name: string, tool: AnyTool, options: SpecOptions): Promise<ToolSpec> {
-  if (fieldOf(tool, "type") === "provider") {
-    throw unsupported(name, "It is a provider tool. Only tools with an inputSchema of their own can be used.");
-  }
+  const type = fieldOf(tool, "type");
+  if (type === "provider" || type === "provider-defined") return providerSpec(name, tool);
   const inputSchema = await schemaOf(name, tool.inputSchema, options);
   const { description } = tool;
   const text =
@@ -47,6 +46,23 @@ async function specOf(name: string, tool: AnyTool, options: SpecOptions): Promis
       ? description({ context: options.context } as never) // AnyTool has no exact context type
       : description;
   return Object.freeze({ name, ...(text === undefined ? {} : { description: text.toWellFormed() }), inputSchema });
+}
+
+/** A tool that a provider defines. It has the schema of the input, so the model is not shown ours. */
+function providerSpec(name: string, tool: AnyTool): ToolSpec {
+  const id = fieldOf(tool, "id");
+  const invalid = (field: string, trouble: string, cause?: unknown): ToolError => {
+    const path = `${name}.${field}`;
+    return new ToolError({ code: "invalid_tool", path, message: `${path} ${trouble}.`, cause });
+  };
+  if (typeof id !== "string" || !id.includes("."))
+    throw invalid("id", "must name a tool of a provider, such as openai.web_search");
+  try {
+    const args = copyJsonObject(fieldOf(tool, "args") ?? {}, "args");
+    return Object.freeze({ name, inputSchema: { type: "object" }, provider: { id, args } });
+  } catch (cause) {
+    throw invalid("args", "must be JSON, because it is recorded with each call", cause);
+  }
 }
 
 async function schemaOf(name: string, given: unknown, options: SpecOptions): Promise<JsonObject> {

@@ -6,6 +6,7 @@ import type { Entry } from "../../thread/entry.ts";
 import type { JsonValue } from "../../thread/json.ts";
 import { type Content, contentText, type ToolCall } from "../../thread/message.ts";
 import type { Thread } from "../../thread/thread.ts";
+import { providerDelta } from "../model/answer.ts";
 import type { AgentRequest } from "../request/request.ts";
 import { approvalIdOf } from "./message.ts";
 
@@ -132,6 +133,11 @@ function answerDrafts(
   const { usage, finishReason, view, estimatedTokens } = call as CallRecord; // written by us
   const parts = typeof content === "string" ? [{ type: "text", text: content } as const] : content;
   const deltas = parts.flatMap((part, index): readonly EventDraft[] => {
+    const provided = providerDelta(part);
+    if (provided !== undefined) {
+      const { type, id, text, ...call } = provided;
+      return [{ kind: "llm_delta", callId, ...call, data: { type, id, text } }];
+    }
     const isSaid = (part.type === "text" || part.type === "thinking") && part.text !== "";
     return isSaid ? [{ kind: "llm_delta", callId, data: { type: part.type, id: `${index}`, text: part.text } }] : [];
   });

@@ -116,23 +116,32 @@ type Delta = EventData["llm_delta"];
 export class StreamedAnswer {
   readonly #ids: (type: Block["type"]) => string;
   readonly #sendReasoning: boolean;
+  readonly #onError: ErrorText;
   readonly #blocks: Block[] = [];
   readonly #inputs = new Set<string>();
+  /** The calls of the provider itself, and their results. */
+  readonly #provided: UIChunk[] = [];
   /** The block that is open, and the id that the model gave it. */
   #open: { readonly block: Block; readonly id: string } | undefined;
 
-  constructor(ids: (type: Block["type"]) => string, sendReasoning: boolean) {
+  constructor(ids: (type: Block["type"]) => string, sendReasoning: boolean, onError: ErrorText) {
     this.#ids = ids;
+    this.#onError = onError;
     this.#sendReasoning = sendReasoning;
   }
 
   get saysSomething(): boolean {
-    return this.#blocks.length > 0 || this.#inputs.size > 0;
+    return this.#blocks.length > 0 || this.#inputs.size > 0 || this.#provided.length > 0;
   }
 
   delta({ type, id, text }: Delta, toolCallId = "", toolName = ""): readonly UIChunk[] {
     if (type === "tool_input") return this.#input(toolCallId, toolName, text);
     if (type === "thinking" && !this.#sendReasoning) return [];
+    if (type !== "text" && type !== "thinking") {
+      const chunk = providedChunk({ type, text }, { toolCallId, toolName }, this.#onError);
+      this.#provided.push(chunk);
+      return [...this.close(), chunk];
+    }
     const isOpen = this.#open?.block.type === type && this.#open.id === id;
     const before = isOpen ? [] : [...this.close(), this.#begin(type, id)];
     const open = this.#open?.block;
@@ -162,7 +171,7 @@ export class StreamedAnswer {
     const thinking = this.#blocks.flatMap((block) =>
       block.type === "thinking" ? this.#whole("thinking", block.text) : [],
     );
-    return [...ended, { type: "reset-step" }, ...thinking, ...this.#whole("text", text), ...calls];
+    return [...ended, { type: "reset-step" }, ...thinking, ...this.#provided, ...this.#whole("text", text), ...calls];
   }
 
   #input(toolCallId: string, toolName: string, inputTextDelta: string): readonly UIChunk[] {
@@ -189,6 +198,29 @@ export class StreamedAnswer {
       { type: `${word}-delta`, id, delta: text },
       { type: `${word}-end`, id },
     ];
+  }
+}
+
+function providedChunk(
+  { type, text }: Pick<Delta, "text"> & { readonly type: Exclude<Delta["type"], "text" | "thinking" | "tool_input"> },
+  { toolCallId, toolName }: { readonly toolCallId: string; readonly toolName: string },
+  onError: ErrorText,
+): UIChunk {
+  const call = { toolCallId, providerExecuted: true } as const;
+  const value: unknown = JSON.parse(text); // written by us
+  switch (type) {
+    case "provider_call":
+      return { type: "tool-input-available", ...call, toolName, input: value };
+    case "provider_result":
+      return { type: "tool-output-available", ...call, output: value };
+    case "provider_error":
+      return {
+        type: "tool-output-error",
+        ...call,
+        errorText: toolErrorText(typeof value === "string" ? value : text, onError),
+      };
+    default:
+      return type satisfies never;
   }
 }
 
@@ -276,13 +308,19 @@ export type UIChunk =
   | { type: "reasoning-delta"; id: string; delta: string }
   | { type: "tool-input-start"; toolCallId: string; toolName: string }
   | { type: "tool-input-delta"; toolCallId: string; inputTextDelta: string }
-  | { type: "tool-input-available"; toolCallId: string; toolName: string; input: unknown }
+  | { type: "tool-input-available"; toolCallId: string; toolName: string; input: unknown; providerExecuted?: boolean }
   /** For AI SDK 6 only: what was begun of a call is taken back. */
   | { type: "tool-input-error"; toolCallId: string; toolName: string; input: unknown; errorText: string }
   | { type: "tool-approval-request"; approvalId: string; toolCallId: string }
   | { type: "tool-approval-response"; approvalId: string; approved: boolean; reason?: string }
-  | { type: "tool-output-available"; toolCallId: string; output: unknown; preliminary?: boolean }
-  | { type: "tool-output-error"; toolCallId: string; errorText: string }
+  | {
+      type: "tool-output-available";
+      toolCallId: string;
+      output: unknown;
+      preliminary?: boolean;
+      providerExecuted?: boolean;
+    }
+  | { type: "tool-output-error"; toolCallId: string; errorText: string; providerExecuted?: boolean }
   | { type: "tool-output-denied"; toolCallId: string }
   | { type: "steering-message"; id: string; parts: (UITextPart | UIFilePart)[] }
   | { type: "reset-step" }

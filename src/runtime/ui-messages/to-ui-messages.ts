@@ -194,6 +194,7 @@ class SpokenMessage {
         this.result(callId, piece.id, {
           content: typeof result === "string" ? result : JSON.stringify(result),
           isError,
+          details: result,
         });
       } else {
         const part = uiPartOf(piece);

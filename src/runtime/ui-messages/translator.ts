@@ -158,7 +158,10 @@ export class Translator {
       this.#blocks += 1;
       return `${type}-${this.#blocks}`;
     };
-    return { answer: new StreamedAnswer(ids, this.#options.sendReasoning !== false), isAnswered: false };
+    return {
+      answer: new StreamedAnswer(ids, this.#options.sendReasoning !== false, this.#options.onError),
+      isAnswered: false,
+    };
   }
 
   /** A step ends with what comes after it: its tools are a part of it. */

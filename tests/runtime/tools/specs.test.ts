@@ -93,9 +93,14 @@ describe("a schema that no model can be told of", () => {
     await expect(schemaOf(inputSchema)).rejects.toMatchObject(refused);
   });
 
-  test("a tool of a provider is one", async () => {
-    const tools = { search: { type: "provider", inputSchema: city } } as Tools;
-    await expect(toolSpecsOf(tools)).rejects.toMatchObject({ code: "tool_schema_unsupported" });
+  test.each([
+    ["id", {}],
+    ["id", { id: "search" }],
+    ["args", { id: "openai.web_search", args: { size: 7n } }],
+  ])("a tool of a provider needs its %s", async (field, given) => {
+    const provider: object = { type: "provider", ...given };
+    const tools: Tools = { search: { inputSchema: city, ...provider } };
+    await expect(toolSpecsOf(tools)).rejects.toMatchObject({ code: "invalid_tool", path: `search.${field}` });
   });
 });
 

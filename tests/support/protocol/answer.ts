@@ -22,7 +22,16 @@ type AnswerPart =
   | { readonly thinking: Deltas }
   | { readonly redacted: string }
   | { readonly text: Deltas }
+  | { readonly search: Search }
   | { readonly call: AnsweredCall };
+
+/** A search of the web that the provider runs itself. Only Anthropic and Responses have it here. */
+interface Search {
+  readonly query: string;
+  readonly url: string;
+  /** Instead of a result, as Anthropic says it. */
+  readonly error?: string;
+}
 
 /** What the model says, whichever API it is asked through. Thinking comes first, then text, then calls. */
 export interface Answer {
@@ -67,7 +76,9 @@ export type Block =
       readonly json: string;
       readonly callId: string;
       readonly id: number;
-    };
+    }
+  /** A search takes two blocks at Anthropic. The second one has no query. */
+  | { readonly type: "search"; readonly search: Search; readonly part: "call" | "result"; readonly id: number };
 
 /** An answer with everything decided that does not depend on the API. */
 export interface Said {
@@ -85,8 +96,15 @@ export function said(
   cache: CacheReport,
 ): Said {
   const id = next();
-  const blocks = partsOf(answer).map((part): Block => {
+  const blocks = partsOf(answer).flatMap((part): Block | Block[] => {
     const id = next();
+    if ("search" in part) {
+      const block = { type: "search", search: part.search, id } as const;
+      return [
+        { ...block, part: "call" },
+        { ...block, part: "result" },
+      ];
+    }
     if ("thinking" in part) return { type: "thinking", deltas: deltasOf(part.thinking), id };
     if ("redacted" in part) return { type: "redacted", data: part.redacted, id };
     if ("text" in part) return { type: "text", deltas: deltasOf(part.text), id };
@@ -130,6 +148,8 @@ export function contentOf(block: Block): string {
       return block.data;
     case "call":
       return block.json;
+    case "search":
+      return block.search.query;
     default:
       return block satisfies never;
   }

@@ -35,6 +35,7 @@ export function checkAnthropic(asked: Asked): void {
   if (turns[0]?.role !== "user") refuse("first_not_user", 'messages: first message must use the "user" role');
   for (const turn of turns) checkBlocks(turn);
   checkExchanges(turns);
+  checkSearches(turns);
   checkEnd(turns, model);
   checkMarks(body);
   checkThinking(turns, asked);
@@ -76,7 +77,14 @@ function checkBlocks({ role, blocks }: Turn): void {
 
 const SYSTEM_BLOCKS = ["text"];
 const USER_BLOCKS = ["text", "image", "document", "search_result", "tool_result"];
-const ASSISTANT_BLOCKS = ["text", "thinking", "redacted_thinking", "tool_use"];
+const ASSISTANT_BLOCKS = [
+  "text",
+  "thinking",
+  "redacted_thinking",
+  "tool_use",
+  "server_tool_use",
+  "web_search_tool_result",
+];
 
 function checkResult({ content, is_error }: JsonObject, at: string): void {
   if (typeof content === "string" || content === undefined) return;
@@ -85,6 +93,19 @@ function checkResult({ content, is_error }: JsonObject, at: string): void {
     else if (is_error === true) {
       refuse("error_result_with_image", `${at}.tool_result: all content must be type "text" if \`is_error\` is true`);
     }
+  }
+}
+
+/** The result of a server tool stands behind its call in one turn. */
+function checkSearches(turns: readonly Turn[]): void {
+  for (const { at, blocks } of turns) {
+    const open = new Set<string>();
+    for (const { block, at } of blocks) {
+      if (block["type"] === "server_tool_use") open.add(textOf(block["id"]) ?? "");
+      if (block["type"] !== "web_search_tool_result" || open.delete(textOf(block["tool_use_id"]) ?? "")) continue;
+      refuse("orphan_result", `${at}: unexpected \`tool_use_id\` found in \`web_search_tool_result\` blocks`);
+    }
+    if (open.size > 0) refuse("missing_result", `${at}: \`web_search\` tool use without a corresponding result block`);
   }
 }
 

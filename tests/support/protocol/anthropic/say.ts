@@ -55,6 +55,15 @@ function framesOf(block: Block, sealed: JsonObject, index: number): readonly Fra
       ];
     case "redacted":
       return [start(sealed), stop];
+    case "search":
+      if (block.part === "result") return [start(sealed), stop];
+      return [
+        start({ ...sealed, input: {} }),
+        ...fragments(JSON.stringify(sealed["input"])).map((partial_json) =>
+          delta({ type: "input_json_delta", partial_json }),
+        ),
+        stop,
+      ];
     case "call":
       return [
         start({ ...sealed, input: {} }),
@@ -89,6 +98,14 @@ function sealedBlock(block: Block, seal: () => string): JsonObject {
       return { type: "redacted_thinking", data: seal() };
     case "call":
       return { type: "tool_use", id: block.callId, name: block.name, input: inputObject(block.json) };
+    case "search": {
+      const { query, url, error } = block.search;
+      const id = paddedId("srvtoolu_01", block.id, 22);
+      if (block.part === "call") return { type: "server_tool_use", id, name: "web_search", input: { query } };
+      const found = { type: "web_search_result", url, title: "Found", encrypted_content: "EpQ=", page_age: null };
+      const content = error === undefined ? [found] : { type: "web_search_tool_result_error", error_code: error };
+      return { type: "web_search_tool_result", tool_use_id: id, content };
+    }
     default:
       return block satisfies never;
   }

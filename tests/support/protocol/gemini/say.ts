@@ -50,6 +50,7 @@ function partOf(block: Block, seal: (part: JsonObject) => JsonObject, signed: bo
         whole: { text: contentOf(block), thought: true },
       };
     case "redacted":
+    case "search":
       return { pieces: [] };
     case "call": {
       const args = objectOf(JSON.parse(block.json));

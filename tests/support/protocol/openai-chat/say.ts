@@ -49,6 +49,7 @@ export function streamChat(
       case "thinking":
         return showsThinking ? block.deltas.map((delta) => chunk({ reasoning_content: delta })) : [];
       case "redacted":
+      case "search":
         return [];
       case "call":
         return callChunks(block, calls++).map((call) => chunk({ tool_calls: [call] }));

@@ -17,7 +17,7 @@ import {
 import { checkReasoning } from "./reasoning.ts";
 import { itemsOf } from "./stored.ts";
 
-const TYPES = ["message", "function_call", "function_call_output", "reasoning"];
+const TYPES = ["message", "function_call", "function_call_output", "reasoning", "web_search_call"];
 const CONTENT: { readonly [role: string]: readonly string[] } = {
   assistant: ["output_text", "refusal"],
   user: ["input_text", "input_image", "input_file"],

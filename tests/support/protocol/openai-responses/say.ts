@@ -80,6 +80,8 @@ function framesOf({ block, item }: Spoken, output_index: number, refused: boolea
         frame("response.function_call_arguments.done", { ...at, arguments: block.json }),
         done(),
       ];
+    case "search":
+      return [added({}), done()];
     case "redacted":
       return [];
     default:
@@ -134,6 +136,12 @@ function itemOf(block: Block, refused: boolean, asked: Asked): Spoken["item"] | 
         name,
         arguments: json,
       };
+    }
+    case "search": {
+      if (block.part === "result") return undefined;
+      const { query, url } = block.search;
+      const action = { type: "search", query, sources: [{ type: "url", url }] };
+      return { id: paddedId("ws_", block.id), type: "web_search_call", status: "completed", action };
     }
     case "redacted":
       return undefined;
