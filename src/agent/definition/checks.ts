@@ -37,7 +37,17 @@ export function checkToolName(name: unknown): void {
 function checkTool(name: string, tool: AnyTool): void {
   checkToolName(name);
   if (typeof tool !== "object" || tool === null) throw invalid(name, `must be a tool, not ${describe(tool)}`);
-  const { inputSchema, description, execute, needsApproval, toModelOutput, repeatable, timeoutMs, maxRetries } = tool;
+  const {
+    inputSchema,
+    description,
+    execute,
+    needsApproval,
+    exclusive,
+    toModelOutput,
+    repeatable,
+    timeoutMs,
+    maxRetries,
+  } = tool;
   if (!["object", "function"].includes(typeof inputSchema) || inputSchema === null) {
     const old = Object.hasOwn(tool, "parameters") ? "; rename parameters, as it was called in the AI SDK 4" : "";
     throw invalid(`${name}.inputSchema`, `must be a schema, not ${describe(inputSchema)}${old}`);
@@ -47,6 +57,7 @@ function checkTool(name: string, tool: AnyTool): void {
   checkType(`${name}.description`, description, ["string", "function"]);
   checkType(`${name}.execute`, execute, ["function"]);
   checkType(`${name}.needsApproval`, needsApproval, ["boolean", "function"]);
+  checkType(`${name}.exclusive`, exclusive, ["boolean", "function"]);
   checkType(`${name}.toModelOutput`, toModelOutput, ["function"]);
   checkType(`${name}.repeatable`, repeatable, ["boolean"]);
   if (timeoutMs !== undefined && !(Number.isFinite(timeoutMs) && timeoutMs > 0)) {
@@ -71,6 +82,7 @@ const FUNCTIONS = [
   "inputSchema",
   "outputSchema",
   "needsApproval",
+  "exclusive",
   "toModelOutput",
   "onInputStart",
   "onInputDelta",
@@ -101,6 +113,7 @@ const FIELDS: readonly string[] = [
   "description",
   "execute",
   "needsApproval",
+  "exclusive",
   "toModelOutput",
   "repeatable",
   "timeoutMs",

@@ -68,6 +68,11 @@ export interface Tool<Input = unknown, Output = unknown, Context = unknown> exte
     | boolean
     | ((input: Input, options: ApprovalOptions<Context>) => boolean | PromiseLike<boolean>)
     | undefined;
+  /**
+   * Calls of one request with the same key run one after the other, in their order. `true` is a key of this tool alone. A
+   * function returns the key, which other tools may share, or undefined for none; if it throws, the key is that of `true`. Default false.
+   */
+  readonly exclusive?: boolean | ((input: Input) => string | undefined) | undefined;
   /** Converts the result for the model: `{ type: "text", value }`, `{ type: "content", value: parts }`, ... Default: the result itself. */
   readonly toModelOutput?:
     | ((options: { readonly toolCallId: string; readonly input: Input; readonly output: Output }) => unknown)
@@ -82,6 +87,8 @@ export interface AnyTool extends ToolSettings {
   readonly execute?: ((input: never, options: never) => unknown) | undefined;
   /** Whether a call needs approval. Default false. */
   readonly needsApproval?: boolean | ((input: never, options: never) => boolean | PromiseLike<boolean>) | undefined;
+  /** Which calls must not run at once. Default false. */
+  readonly exclusive?: boolean | ((input: never) => string | undefined) | undefined;
   /** Converts the result for the model. Default: the result itself. */
   readonly toModelOutput?: ((options: never) => unknown) | undefined;
 }

@@ -2,6 +2,7 @@ import type { GuardVerdict } from "../../agent/definition/config.ts";
 import type { AnyTool } from "../../agent/definition/tool.ts";
 import type { ToolExec } from "../../agent/directive.ts";
 import type { Signal, ToolOutcome } from "../../agent/signal.ts";
+import type { ToolCall } from "../../thread/message.ts";
 import type { LiveRequest } from "../request/request.ts";
 import { RequestError } from "../request/request-error.ts";
 import { hookAnswer } from "../time-limits.ts";
@@ -19,19 +20,56 @@ type Called = { readonly signal: Extract<Signal, { readonly toolCallId: string }
 export async function runToolCall(scene: Scene, directive: ToolExec, request: LiveRequest): Promise<Called> {
   const { call } = directive;
   let called: Called;
-  try {
-    await scene.pool.run(
+  const inPool = (): Promise<void> =>
+    scene.pool.run(
       [directive],
       (item) => executed(scene, item, request),
       (result) => {
         called = result;
       },
     );
+  const tool = toolOf(scene, call);
+  try {
+    // A call that waits for its turn takes no place of others.
+    if (tool?.exclusive) await scene.pool.exclusive.run(() => exclusiveKey(scene, directive, tool, request), inPool);
+    else await inPool();
     return called;
   } catch {
     const message = `The tool ${call.name} could not be run.`;
     return result(scene, directive, errorAnswer({ code: "tool_failed", message }));
   }
+}
+
+function toolOf(scene: Scene, { name }: ToolCall): AnyTool | undefined {
+  const tools = scene.tools();
+  return Object.hasOwn(tools, name) ? tools[name] : undefined;
+}
+
+/** Undefined for invalid arguments, because such a call does not run. */
+async function exclusiveKey(
+  scene: Scene,
+  directive: ToolExec,
+  tool: AnyTool,
+  request: LiveRequest,
+): Promise<string | undefined> {
+  const { call } = directive;
+  const { exclusive } = tool;
+  const own = `true ${call.name}`;
+  if (typeof exclusive !== "function") return own;
+  const checked = await checkedArguments(scene, call, tool, request);
+  if (checked.type !== "value" || "refused" in checked.value) return undefined;
+  try {
+    const key: unknown = exclusive(checked.value.input as never); // typed by its schema
+    return key === undefined ? undefined : `key ${key}`;
+  } catch (error) {
+    scene.onError(error, { ...originOf(scene, directive), code: "tool_failed" });
+    return own;
+  }
+}
+
+function checkedArguments({ definition, ports }: Scene, call: ToolCall, tool: AnyTool, { abort }: LiveRequest) {
+  const timeoutMs = tool.timeoutMs ?? definition.toolTimeoutMs;
+  return runLimited(() => checkArguments(call, tool), { signal: abort.signal, timeoutMs, graceMs: 0, ports });
 }
 
 async function executed(scene: Scene, directive: ToolExec, request: LiveRequest): Promise<Called> {
@@ -42,8 +80,7 @@ async function executed(scene: Scene, directive: ToolExec, request: LiveRequest)
     scene.fail(lost);
     return result(scene, directive, errorAnswer({ ...lost, message: `The call did not run. ${lost.message}` }));
   }
-  const tools = scene.tools();
-  const tool = Object.hasOwn(tools, call.name) ? tools[call.name] : undefined;
+  const tool = toolOf(scene, call);
   if (!(await mayStart(scene, request))) return result(scene, directive, notRun());
   const waits = { callId, toolCallId: call.id };
   if (tool !== undefined && !approved) {
@@ -103,9 +140,7 @@ async function beforehand(scene: Scene, directive: ToolExec, tool: AnyTool, requ
   const { call, requestId } = directive;
   const { guardTools, toolTimeoutMs: timeoutMs } = scene.definition;
   if (guardTools !== undefined || tool.execute === undefined) {
-    const { signal } = request.abort;
-    const limits = { signal, timeoutMs: tool.timeoutMs ?? timeoutMs, graceMs: 0, ports: scene.ports };
-    const checked = await runLimited(() => checkArguments(call, tool), limits);
+    const checked = await checkedArguments(scene, call, tool, request);
     if (checked.type === "value" && "refused" in checked.value) return checked.value.refused;
   }
   const verdict = await verdictOf(scene, directive, request);

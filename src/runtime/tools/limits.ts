@@ -74,6 +74,8 @@ export interface ToolPool {
     work: (item: Item, index: number) => Result | PromiseLike<Result>,
     deliver: (result: Awaited<Result>, item: Item, index: number) => unknown,
   ): Promise<void>;
+  /** The turns of calls that must not run at once. */
+  readonly exclusive: ExclusiveQueue;
 }
 
 /**
@@ -101,6 +103,7 @@ export function toolPool({ concurrency = 4 }: { readonly concurrency?: number } 
     else next();
   };
   return {
+    exclusive: new ExclusiveQueue(),
     async run(items, work, deliver) {
       const ended = await Promise.allSettled(
         items.map(async (item, index) => {
@@ -123,5 +126,34 @@ async function inPlace<Result>(
     return await work();
   } finally {
     leave();
+  }
+}
+
+/** Lets the work of one key run one after the other, in the order of the calls. Work of other keys runs at the same time. */
+class ExclusiveQueue {
+  /** Keys are found one by one, so that a key which takes longer changes no order. */
+  #keys: Promise<unknown> = Promise.resolve();
+  readonly #last = new Map<string, Promise<void>>();
+
+  /** `keyOf` must not fail. Without a key the work runs at once. */
+  async run<Result>(keyOf: () => Promise<string | undefined>, work: () => Promise<Result>): Promise<Result> {
+    const end = Promise.withResolvers<void>();
+    const entered = this.#keys.then(async () => {
+      const key = await keyOf();
+      if (key === undefined) return undefined;
+      const before = this.#last.get(key);
+      this.#last.set(key, end.promise);
+      return { key, before };
+    });
+    this.#keys = entered;
+    const place = await entered;
+    if (place === undefined) return work();
+    await place.before;
+    try {
+      return await work();
+    } finally {
+      if (this.#last.get(place.key) === end.promise) this.#last.delete(place.key);
+      end.resolve();
+    }
   }
 }
