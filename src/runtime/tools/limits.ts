@@ -131,21 +131,20 @@ async function inPlace<Result>(
 
 /** Lets the work of one key run one after the other, in the order of the calls. Work of other keys runs at the same time. */
 class ExclusiveQueue {
-  /** Keys are found one by one, so that a key which takes longer changes no order. */
-  #keys: Promise<unknown> = Promise.resolve();
-  readonly #last = new Map<string, Promise<void>>();
+  /** The end of the last work of each key. Keys are found one by one, so that one which takes longer changes no order. */
+  readonly #last = new Map<string | undefined, Promise<unknown>>();
 
   /** `keyOf` must not fail. Without a key the work runs at once. */
   async run<Result>(keyOf: () => Promise<string | undefined>, work: () => Promise<Result>): Promise<Result> {
     const end = Promise.withResolvers<void>();
-    const entered = this.#keys.then(async () => {
+    const entered = (this.#last.get(undefined) ?? Promise.resolve()).then(async () => {
       const key = await keyOf();
       if (key === undefined) return undefined;
       const before = this.#last.get(key);
       this.#last.set(key, end.promise);
       return { key, before };
     });
-    this.#keys = entered;
+    this.#last.set(undefined, entered);
     const place = await entered;
     if (place === undefined) return work();
     await place.before;

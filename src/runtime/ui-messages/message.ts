@@ -117,10 +117,9 @@ export class StreamedAnswer {
   readonly #ids: (type: Block["type"]) => string;
   readonly #sendReasoning: boolean;
   readonly #onError: ErrorText;
-  readonly #blocks: Block[] = [];
+  /** Also the calls of the provider itself, and their results. */
+  readonly #blocks: (Block | { readonly type: "provided"; readonly chunk: UIChunk })[] = [];
   readonly #inputs = new Set<string>();
-  /** The calls of the provider itself, and their results. */
-  readonly #provided: UIChunk[] = [];
   /** The block that is open, and the id that the model gave it. */
   #open: { readonly block: Block; readonly id: string } | undefined;
 
@@ -131,7 +130,7 @@ export class StreamedAnswer {
   }
 
   get saysSomething(): boolean {
-    return this.#blocks.length > 0 || this.#inputs.size > 0 || this.#provided.length > 0;
+    return this.#blocks.length > 0 || this.#inputs.size > 0;
   }
 
   delta({ type, id, text }: Delta, toolCallId = "", toolName = ""): readonly UIChunk[] {
@@ -139,7 +138,7 @@ export class StreamedAnswer {
     if (type === "thinking" && !this.#sendReasoning) return [];
     if (type !== "text" && type !== "thinking") {
       const chunk = providedChunk({ type, text }, { toolCallId, toolName }, this.#onError);
-      this.#provided.push(chunk);
+      this.#blocks.push({ type: "provided", chunk });
       return [...this.close(), chunk];
     }
     const isOpen = this.#open?.block.type === type && this.#open.id === id;
@@ -168,10 +167,11 @@ export class StreamedAnswer {
       return { type: "tool-input-available", toolCallId: id, toolName: name, input };
     });
     if (!isWrong) return [...ended, ...(streamed === "" ? this.#whole("text", text) : []), ...calls];
-    const thinking = this.#blocks.flatMap((block) =>
-      block.type === "thinking" ? this.#whole("thinking", block.text) : [],
-    );
-    return [...ended, { type: "reset-step" }, ...thinking, ...this.#provided, ...this.#whole("text", text), ...calls];
+    const before = this.#blocks.flatMap((block) => {
+      if (block.type === "provided") return [block.chunk];
+      return block.type === "thinking" ? this.#whole("thinking", block.text) : [];
+    });
+    return [...ended, { type: "reset-step" }, ...before, ...this.#whole("text", text), ...calls];
   }
 
   #input(toolCallId: string, toolName: string, inputTextDelta: string): readonly UIChunk[] {
