@@ -20,6 +20,9 @@ export type Failure = {
   readonly maxPromptTokens?: number;
 };
 
+/** Limits of one request, as they are stored. */
+export type RequestLimits = { readonly maxTokens?: number; readonly maxCostUsd?: number };
+
 /** Options of a single request. They are stored with the ask, so that they survive a crash. */
 export type StoredRequestOptions = {
   /** Fields that replace those of the agent's policy. Default: none. */
@@ -28,6 +31,10 @@ export type StoredRequestOptions = {
   readonly allowedTools?: readonly string[];
   /** The most model calls. Default: the agent's `maxIterations`. */
   readonly maxIterations?: number;
+  /** Settings of the model call, before those of the agent: temperature, toolChoice and others. Default: none. */
+  readonly call?: JsonObject;
+  /** Limits of tokens and cost, before those of the agent. Default: none. */
+  readonly limits?: RequestLimits;
   /** The ask had a context. A context is never stored, so a caller that resumes the request must pass it again. Default: there was none. */
   readonly hasContext?: true;
   /** The names of the tools that came with the ask. Tools are never stored either. Default: none. */

@@ -121,9 +121,15 @@ export interface AgentConfig<
   readonly limits?: Limits | undefined;
   /** The sampling temperature. Default: the provider's default. */
   readonly temperature?: number | undefined;
+  /** The share of likely tokens to choose from, above 0 to 1. Default: the provider's default. */
+  readonly topP?: number | undefined;
+  /** Texts at which the model stops. Default: none. */
+  readonly stopSequences?: readonly string[] | undefined;
+  /** The seed of the sampling, for equal answers where the provider supports it. Default: none. */
+  readonly seed?: number | undefined;
   /** How much the model thinks, if it supports this setting. Default: the provider's default. */
   readonly reasoning?: Reasoning | undefined;
-  /** Whether the model may or must call tools. Default "auto". */
+  /** Whether the model may or must call tools, in each call of a request. Default "auto". */
   readonly toolChoice?: ToolChoiceSetting | undefined;
   /** The schema of the answer, which becomes `result.object`. Default: none, the answer is text. */
   readonly output?: Output;

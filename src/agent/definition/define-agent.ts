@@ -18,6 +18,7 @@ const flag: Check = (value) => (typeof value === "boolean" ? undefined : "must b
 const call: Check = (value) => (typeof value === "function" ? undefined : "must be a function");
 const object: Check = (value) => (isPlainObject(value) ? undefined : "must be a plain object");
 const amount: Check = (value) => (Number.isFinite(value) && Number(value) > 0 ? undefined : "must be a number above 0");
+const number: Check = (value) => (Number.isFinite(value) ? undefined : "must be a number");
 const prompt: Check = (value) =>
   typeof value === "function" ? undefined : text(value) && "must be text or a function";
 const schema: Check = (value) =>
@@ -110,7 +111,11 @@ const CHECKS: { readonly [Field in keyof Required<AgentConfig>]: Check } = {
   streaming: flag,
   maxOutputTokens: whole(1),
   limits,
-  temperature: (value) => (Number.isFinite(value) ? undefined : "must be a number"),
+  temperature: number,
+  topP: (value) => (amount(value) || Number(value) > 1 ? "must be a number above 0, to 1" : undefined),
+  stopSequences: (value) =>
+    Array.isArray(value) && value.every((item) => name(item) === undefined) ? undefined : "must be a list of texts",
+  seed: (value) => (Number.isSafeInteger(value) ? undefined : "must be a whole number"),
   reasoning: oneOf("provider-default", "none", "minimal", "low", "medium", "high", "xhigh", "max"),
   toolChoice,
   output: schema,
@@ -134,6 +139,11 @@ const CHECKS: { readonly [Field in keyof Required<AgentConfig>]: Check } = {
   recover: oneOf("resume", "fail"),
   maxAttempts: whole(1),
 };
+
+/** The problem of a value for a field of an agent. Undefined: the value is good. */
+export function fieldProblem(field: keyof AgentConfig, value: unknown): string | undefined {
+  return CHECKS[field](value);
+}
 
 /** The default name of an agent. */
 export const UNNAMED = "agent";

@@ -164,7 +164,7 @@ function isLastCall({ settings, flight }: ReactAgent, run: Run, { usage }: Model
   if (flight.finishing !== undefined) return true;
   if (iteration + 1 >= (options.maxIterations ?? settings.maxIterations)) return true;
   const byModel = addModelUsage(run.usageByModel, settings.model, usage);
-  return settings.isSpent?.(addUsage(run.usage, usage), byModel) === true;
+  return settings.isSpent?.(addUsage(run.usage, usage), byModel, options.limits) === true;
 }
 
 /** Usually a model that has spent all of its tokens on thinking. The same call would end the same way, so it is not retried. */
@@ -263,7 +263,8 @@ function retryCall(
   const after = noted.agent.state.run ?? run;
   const { callId } = record;
   if (flight.finishing !== undefined) return completeRequest(noted, after, flight.finishing);
-  if (settings.isSpent?.(after.usage, after.usageByModel)) return completeRequest(noted, after, "limit");
+  const isSpent = settings.isSpent?.(after.usage, after.usageByModel, run.options.limits);
+  if (isSpent) return completeRequest(noted, after, "limit");
   const data = { failure, attempt: after.failedAttempts, waitMs: retryMs };
   const emitted = emitEvent(noted, { ...after, iteration: after.iteration + 1 }, { kind: "llm_retried", callId, data });
   return startNextCall(updateFlight(emitted, { retry: { callId, afterMs: retryMs } }), after);

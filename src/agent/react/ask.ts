@@ -91,12 +91,13 @@ function askRefusal(agent: ReactAgent, ask: Ask, requestId: string): Failure | u
       "The thread already has a request with this id. Use a new requestId, or omit it. `result` returns that request's result.";
     return { code: "request_id_reused", message };
   }
-  const { allowedTools } = ask.options ?? {};
+  const { allowedTools, call: asked } = ask.options ?? {};
   const tools = shownTools(agent, heldFor(agent), ask.options?.askedTools).map(({ name }) => name);
   const unknown = allowedTools?.find((name) => !tools.includes(name));
   if (unknown !== undefined) return unknownTool(`allowedTools names ${JSON.stringify(unknown)}; the agent has`, tools);
   // Not checked by defineAgent, because tools may be added later or only for one request.
-  const chosen = isPlainObject(settings.call["toolChoice"]) ? settings.call["toolChoice"]["toolName"] : undefined;
+  const { toolChoice } = { ...settings.call, ...asked };
+  const chosen = isPlainObject(toolChoice) ? toolChoice["toolName"] : undefined;
   if (chosen !== undefined && !(allowedTools ?? tools).includes(String(chosen))) {
     return unknownTool(`toolChoice names ${JSON.stringify(chosen)}; this request has`, allowedTools ?? tools);
   }

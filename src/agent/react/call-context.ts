@@ -34,11 +34,11 @@ export function heldFor({ thread, state }: ReactAgent, run: Run | undefined = st
 export function policyOf(
   { settings }: ReactAgent,
   { contextPolicy }: HeldSettings,
-  request: ContextPolicyInput | undefined,
+  asked: Pick<Run, "options"> | undefined,
 ): ContextPolicy {
-  const { maxOutputTokens } = settings.call;
+  const { maxOutputTokens } = { ...settings.call, ...asked?.options.call };
   return ContextPolicy.resolve({
-    request,
+    request: asked?.options.contextPolicy,
     state: contextPolicy as ContextPolicyInput | undefined, // checked before it was written
     definition: settings.contextPolicy,
     model: settings.model,
@@ -52,7 +52,7 @@ export function policyOf(
  * second policy is the fallback when the first one does not fit: half of the usual limit.
  */
 function policiesFor(agent: ReactAgent, held: HeldSettings, run: Run): readonly [ContextPolicy, ContextPolicy?] {
-  const policy = policyOf(agent, held, run.options.contextPolicy);
+  const policy = policyOf(agent, held, run);
   if (run.compactions === 0) return [policy];
   const { reserveOutputTokens, maxInputTokens } = policy;
   const half = Math.ceil((maxInputTokens - reserveOutputTokens) / 2);
@@ -133,9 +133,37 @@ export function systemPromptOf({ settings, flight }: ReactAgent, held: HeldSetti
   return held.systemPrompt ?? flight.systemPrompt ?? settings.systemPrompt;
 }
 
+/**
+ * The settings of the next model call: those of the ask before those of the agent. A choice of the ask that forces a tool holds
+ * for the first call only, so that the request can end.
+ */
+export function callSettingsOf({ settings }: ReactAgent, { options, iteration }: Run): JsonObject {
+  if (options.call === undefined) return settings.call;
+  const { toolChoice, providerOptions, ...own } = options.call;
+  const isForced = toolChoice === "required" || isPlainObject(toolChoice);
+  const before = settings.call["providerOptions"];
+  return {
+    ...settings.call,
+    ...own,
+    ...(toolChoice !== undefined && !(isForced && iteration > 0) && { toolChoice }),
+    ...(isPlainObject(providerOptions) && { providerOptions: byProvider(before, providerOptions as JsonObject) }), // JSON
+  };
+}
+
+/** The options of each provider, field by field. */
+function byProvider(before: JsonValue | undefined, options: JsonObject): JsonObject {
+  const all = isPlainObject(before) ? (before as JsonObject) : {}; // JSON
+  const merged = Object.entries(options).map(([name, own]) => {
+    const known = all[name];
+    return [name, isPlainObject(known) && isPlainObject(own) ? { ...known, ...own } : own] as const;
+  });
+  return { ...all, ...(Object.fromEntries(merged) as JsonObject) }; // of JSON
+}
+
 /** The record of a call's inputs, and the blobs that it names. */
 export function callBasis(
   agent: ReactAgent,
+  run: Run,
   context: CallContext,
 ): { readonly basis: CallBasis; readonly blobs: readonly JsonValue[] } {
   const { settings } = agent;
@@ -145,7 +173,7 @@ export function callBasis(
   const environment: CallEnvironment = {
     ...(systemPrompt !== undefined && { systemPrompt }),
     tools: toolSpec as unknown as readonly JsonObject[], // specs are JSON
-    settings: settings.call,
+    settings: callSettingsOf(agent, run),
   };
   const { id, version, factor } = factsOf(counter);
   const basis: CallBasis = {

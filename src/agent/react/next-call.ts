@@ -12,7 +12,7 @@ import {
   unchanged,
   updateFlight,
 } from "./agent.ts";
-import { type CallContext, callBasis, contextForCall } from "./call-context.ts";
+import { type CallContext, callBasis, callSettingsOf, contextForCall } from "./call-context.ts";
 import { gapEntry, summaryFailedEntry } from "./entries.ts";
 import { completeRequest, endRequest, failRequest } from "./finish.ts";
 import { type Run, recordedUsage } from "./state.ts";
@@ -54,10 +54,11 @@ function startCall(step: Step, run: Run, context: CallContext): Step {
   const { messages, toolSpec, meta } = context.projection;
   const { retry } = agent.flight;
   const callId = retry?.callId ?? agent.ports.ids("call");
-  const { basis, blobs } = callBasis(agent, context);
+  const { basis, blobs } = callBasis(agent, run, context);
   const { requestId, runId } = run;
   const iteration = run.iteration + 1;
-  const { model, call: settings } = agent.settings;
+  const { model } = agent.settings;
+  const settings = callSettingsOf(agent, run);
   const out = updateFlight(step, { call: { callId, basis }, retry: undefined, running: [], emittedResults: 0 });
   const { estimatedTokens } = meta;
   const data = { ...(model !== undefined && { model }), estimatedTokens, messages: messages.length };
@@ -178,7 +179,8 @@ function continueAfterSummary(step: Step, toSeq: number): Step {
   const free = updateFlight(step, { summary: undefined });
   if (ending !== undefined) return endRequest(free, run, ending);
   if (finishing !== undefined) return completeRequest(free, run, finishing);
-  if (step.agent.settings.isSpent?.(run.usage, run.usageByModel)) return completeRequest(free, run, "limit");
+  const { isSpent } = step.agent.settings;
+  if (isSpent?.(run.usage, run.usageByModel, run.options.limits)) return completeRequest(free, run, "limit");
   const next = startSummary(free, run, summary.goal);
   return next?.agent.flight.summary === undefined ? startNextCall(next ?? free, run) : next;
 }

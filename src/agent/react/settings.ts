@@ -8,6 +8,7 @@ import type { TokenCounter } from "../../tokens/counter.ts";
 import { AgentError } from "../definition/errors.ts";
 import type { StopWhenCondition } from "../definition/stop-when.ts";
 import type { Usage, UsageByModel } from "../model-call.ts";
+import type { RequestLimits } from "../signal.ts";
 
 /** An ask that is not in the thread yet. */
 export interface PendingAsk {
@@ -65,8 +66,8 @@ export interface ReactSettings {
   readonly summarizes: boolean;
   /** The window of the summarizer, by the policy's `summarizationModel`. Default: the policy's window. */
   readonly summaryWindow?: ((summarizationModel: string | undefined) => number | undefined) | undefined;
-  /** Whether a request has reached its limits of tokens or cost. Default: no limits. */
-  readonly isSpent?: ((usage: Usage, usageByModel: UsageByModel) => boolean) | undefined;
+  /** Whether a request has reached its limits of tokens or cost. `limits` are those of its ask. Default: no limits. */
+  readonly isSpent?: ((usage: Usage, usageByModel: UsageByModel, limits?: RequestLimits) => boolean) | undefined;
   /** Completes a run after an exchange when any of these conditions is true. Default: none. */
   readonly stopWhen?: StopWhenCondition | readonly StopWhenCondition[] | undefined;
   /** Returns a reason to refuse an ask, or undefined. Default: none. */

@@ -80,7 +80,7 @@ export function callOrEnd(step: Step, run: Run): Step {
   const { requestId, runId, iteration, options, usage, usageByModel } = run;
   const marked = addDirectives(step, { type: "checkpoint", requestId, runId, iteration, reason: "after_tools" });
   if (flight.finishing !== undefined) return completeRequest(marked, run, flight.finishing);
-  if (settings.isSpent?.(usage, usageByModel)) return completeRequest(marked, run, "limit");
+  if (settings.isSpent?.(usage, usageByModel, options.limits)) return completeRequest(marked, run, "limit");
   const stops = wantsToStop(marked.agent, run);
   if (typeof stops === "object") return failRequest(marked, run, stops);
   if (stops) return completeRequest(marked, run, "stopped");

@@ -21,7 +21,9 @@ export function performDirective(decision: Decision, directive: Directive, rest:
     case "llm_stream": {
       const { agent } = opened.live;
       const called = update(opened, { begun: [], lastCall: { directive, agent } });
-      return begin(compareEnvironment(called, directive.basis.environment), directive);
+      // An ask with settings of its own differs from the call before and from the one after: no change of the agent.
+      const isOwn = agent.state.run?.options.call !== undefined;
+      return begin(isOwn ? called : compareEnvironment(called, directive.basis.environment), directive);
     }
     case "tool_exec":
       return begin(opened, directive);

@@ -192,6 +192,7 @@ export function specOf({ specificationVersion: version }: ProviderModel): ModelS
 export interface ModelSettings {
   readonly maxOutputTokens?: number;
   readonly temperature?: number;
+  readonly topP?: number;
   readonly stopSequences?: readonly string[];
   readonly seed?: number;
   readonly toolChoice?: ToolChoice;
@@ -215,12 +216,13 @@ export function callSettings(
   settings: ModelSettings,
   tools: readonly ToolSpec[] = [],
 ): object {
-  const { maxOutputTokens, temperature, stopSequences, seed, toolChoice, responseFormat, reasoning, headers } =
+  const { maxOutputTokens, temperature, topP, stopSequences, seed, toolChoice, responseFormat, reasoning, headers } =
     settings;
   const providerOptions = providerOptionsFor(model, settings.providerOptions);
   return defined({
     maxOutputTokens,
     temperature,
+    topP,
     seed,
     stopSequences: stopSequences && [...stopSequences],
     responseFormat: responseFormat && thawObject(responseFormat),

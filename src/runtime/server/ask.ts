@@ -1,6 +1,4 @@
 import { isAsk } from "../../agent/react/restore.ts";
-import type { StoredRequestOptions } from "../../agent/signal.ts";
-import { checkedInput } from "../../projection/policy/policy.ts";
 import { copyJsonRepaired, isPlainObject } from "../../thread/json.ts";
 import type { Content, UserMessage } from "../../thread/message.ts";
 import { checkName } from "../../thread/options.ts";
@@ -10,6 +8,7 @@ import type { AgentRequest } from "../request/request.ts";
 import { RequestError } from "../request/request-error.ts";
 import type { AskOptions } from "./options.ts";
 import { findAsk, pastRequest, type RequestLog } from "./past-request.ts";
+import { storedOptions } from "./stored-options.ts";
 
 /** A ref by which an ask is known when it is asked again. */
 type Key = readonly [ref: string, value: string];
@@ -28,7 +27,7 @@ export async function ask(
   const open = openRequest(loop, keys, content);
   if (open !== undefined) return open; // in a queue it would wait for its own end
   const { requestId = loop.options.ports.ids("req") } = options;
-  const ask = { requestId, content, keys, options: storedOptions(options), refs };
+  const ask = { requestId, content, keys, options: storedOptions(options, loop.options.definition), refs };
   return loop.ask(ask, { context, tools, signal });
 }
 
@@ -69,24 +68,6 @@ function contentOf(given: Content | UserMessage): Content {
   const why = role === "user" ? `the field ${unknown} is not taken` : `its role is ${JSON.stringify(role)}`;
   const message = `An ask takes content, or a message { role: "user", content }: ${why}. For earlier messages start from a thread.`;
   throw new RequestError({ code: "invalid_ask", message });
-}
-
-/** Tools that come with the ask are allowed: who narrows chooses among the agent's. */
-function storedOptions(options: AskOptions<unknown>): StoredRequestOptions {
-  const { contextPolicy, allowedTools, maxIterations, context, tools = {} } = options;
-  const names = Object.keys(tools);
-  return {
-    ...(context !== undefined && { hasContext: true }),
-    ...(names.length > 0 && { askedTools: names }),
-    ...(contextPolicy && { contextPolicy: checkedInput(contextPolicy) }),
-    ...(allowedTools && { allowedTools: [...new Set([...allowedTools, ...names])] }),
-    ...(maxIterations !== undefined && { maxIterations: wholeFrom1(maxIterations) }),
-  };
-}
-
-function wholeFrom1(maxIterations: number): number {
-  if (Number.isSafeInteger(maxIterations) && maxIterations >= 1) return maxIterations;
-  throw new RequestError({ code: "invalid_options", message: "maxIterations must be a whole number from 1." });
 }
 
 function keysOf({ requestId, idempotencyRef: ref, refs = {} }: AskOptions<unknown>): readonly Key[] {

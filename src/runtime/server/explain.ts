@@ -36,7 +36,7 @@ export function explainNext(agent: ReactAgent): readonly ExplainedEntry[] {
   const { projector, model, readers } = settings;
   const asked = state.run ?? state.last?.run;
   const held = heldFor(agent);
-  const policy = policyOf(agent, held, asked?.options.contextPolicy);
+  const policy = policyOf(agent, held, asked);
   const system = systemPromptOf(agent, held);
   const tools = asked === undefined ? shownTools(agent, held) : toolsFor(agent, asked, held);
   const tokenCounter = counterFor(policy, settings, thread);

@@ -1,4 +1,4 @@
-import type { AgentContext, AnyAgent } from "../../agent/definition/config.ts";
+import type { AgentConfig, AgentContext, AnyAgent, Limits } from "../../agent/definition/config.ts";
 import type { ResolveTool, Tools } from "../../agent/definition/tool.ts";
 import type { ContextPolicyInput } from "../../projection/policy/fields.ts";
 import type { ThreadStore } from "../../stores/port.ts";
@@ -62,7 +62,18 @@ type GivenContext<Context> = [Context] extends [never]
         readonly context: Context;
       };
 
-interface AskFields {
+interface AskFields
+  extends Pick<
+    AgentConfig,
+    "maxOutputTokens" | "temperature" | "topP" | "stopSequences" | "seed" | "reasoning" | "providerOptions"
+  > {
+  /**
+   * Whether the model may or must call tools. "required" and a tool hold for the first call of the request, so that it can
+   * end. Default: the agent's.
+   */
+  readonly toolChoice?: AgentConfig["toolChoice"];
+  /** Limits of this request, before those of the agent. `maxCostUsd` needs the agent's `limits.costUsd`. Default: the agent's. */
+  readonly limits?: Pick<Limits, "maxTokens" | "maxCostUsd"> | undefined;
   /** Fields that replace those of the agent's policy for this request. Default: none. */
   readonly contextPolicy?: ContextPolicyInput | undefined;
   /** Tools of this request, beside the agent's. Default: none. */

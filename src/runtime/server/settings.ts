@@ -1,4 +1,4 @@
-import type { AnyAgent, ToolChoiceSetting } from "../../agent/definition/config.ts";
+import type { AgentConfig, AnyAgent, ToolChoiceSetting } from "../../agent/definition/config.ts";
 import { qualifiedModelName } from "../../agent/definition/language-model.ts";
 import type { AnyTool, Tools } from "../../agent/definition/tool.ts";
 import type { Usage, UsageByModel } from "../../agent/model-call.ts";
@@ -42,7 +42,10 @@ export async function settingsFor(
     modelMaxRetries: definition.modelMaxRetries,
     maxAttempts: definition.maxAttempts,
     outputRetries,
-    call: callSettings(definition, output === undefined ? undefined : await outputSchemaOf(output, limit)),
+    call: callSettings(
+      { ...definition, toolChoice: definition.toolChoice === "auto" ? undefined : definition.toolChoice },
+      output === undefined ? undefined : await outputSchemaOf(output, limit),
+    ),
     projector: definition.projector ?? createProjector({ keep: 2 }),
     readers,
     exactCounter: wantsExact ? await loadExactCounter(fullName) : definition.tokenCounter,
@@ -92,15 +95,34 @@ export function traitsOf({ repeatable, needsApproval, execute }: AnyTool): ToolT
   };
 }
 
-function callSettings(definition: AnyAgent, schema: JsonObject | undefined): JsonObject {
-  const { maxOutputTokens, temperature, toolChoice, providerOptions, reasoning } = definition;
+/** The fields of an agent, and of an ask, that are settings of each model call. */
+export const CALL_FIELDS = [
+  "maxOutputTokens",
+  "temperature",
+  "reasoning",
+  "toolChoice",
+  "providerOptions",
+  "topP",
+  "stopSequences",
+  "seed",
+] as const;
+
+/** The settings of a model call, in an order that never changes: their text has a hash. */
+export function callSettings(
+  given: Pick<AgentConfig, (typeof CALL_FIELDS)[number]>,
+  schema: JsonObject | undefined,
+): JsonObject {
+  const { maxOutputTokens, temperature, toolChoice, providerOptions, reasoning, topP, stopSequences, seed } = given;
   return {
     ...(maxOutputTokens !== undefined && { maxOutputTokens }),
     ...(temperature !== undefined && { temperature }),
     ...(reasoning !== undefined && { reasoning }),
-    ...(toolChoice !== "auto" && { toolChoice: choiceOf(toolChoice) }),
+    ...(toolChoice !== undefined && { toolChoice: choiceOf(toolChoice) }),
     ...(schema !== undefined && { responseFormat: { type: "json", schema } }),
     ...(providerOptions !== undefined && { providerOptions }),
+    ...(topP !== undefined && { topP }),
+    ...(stopSequences !== undefined && { stopSequences }),
+    ...(seed !== undefined && { seed }),
   };
 }
 
@@ -117,8 +139,7 @@ function refusalIn(said: unknown): string | undefined {
 }
 
 function spending(limits: AnyAgent["limits"], warn: (message: string) => void): ReactSettings["isSpent"] {
-  if (limits === undefined) return undefined;
-  const { maxTokens = Number.POSITIVE_INFINITY, maxCostUsd = Number.POSITIVE_INFINITY, costUsd } = limits;
+  const { costUsd } = limits ?? {};
   const cost = (usage: Usage, model: string): number => {
     try {
       const price: unknown = costUsd === undefined ? 0 : costUsd(usage, model);
@@ -134,6 +155,9 @@ function spending(limits: AnyAgent["limits"], warn: (message: string) => void): 
   };
   const costOf = (byModel: UsageByModel): number =>
     Object.entries(byModel).reduce((sum, [model, usage]) => sum + cost(usage, model), 0);
-  return (usage, byModel) =>
-    (usage.inputTokens ?? 0) + (usage.outputTokens ?? 0) >= maxTokens || costOf(byModel) >= maxCostUsd;
+  return (usage, byModel, asked) => {
+    const { maxTokens, maxCostUsd } = { ...limits, ...asked };
+    if (maxTokens !== undefined && (usage.inputTokens ?? 0) + (usage.outputTokens ?? 0) >= maxTokens) return true;
+    return maxCostUsd !== undefined && costOf(byModel) >= maxCostUsd;
+  };
 }

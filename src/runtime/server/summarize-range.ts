@@ -51,7 +51,7 @@ export async function summarizeRange(live: Loop, given: Given): Promise<{ readon
 function workFor(agent: ReactAgent, { fromSeq, toSeq }: Given, written: number | undefined): Work | undefined {
   const { run, last } = agent.state;
   const held = heldFor(agent);
-  const policy = policyOf(agent, held, (run ?? last?.run)?.options.contextPolicy);
+  const policy = policyOf(agent, held, run ?? last?.run);
   const lane = agent.state.activeContextRef;
   checkSeq("fromSeq", fromSeq, agent);
   checkSeq("toSeq", toSeq, agent);

@@ -1,0 +1,55 @@
+import type { AgentConfig, AnyAgent, Limits } from "../../agent/definition/config.ts";
+import { fieldProblem } from "../../agent/definition/define-agent.ts";
+import type { RequestLimits, StoredRequestOptions } from "../../agent/signal.ts";
+import { checkedInput } from "../../projection/policy/policy.ts";
+import { copyJsonObject, isPlainObject } from "../../thread/json.ts";
+import { RequestError } from "../request/request-error.ts";
+import type { AskOptions } from "./options.ts";
+import { CALL_FIELDS, callSettings } from "./settings.ts";
+
+/**
+ * The options of an ask as its entry has them: data, and of what is no data only that it was there. Tools that come with the ask
+ * are allowed: `allowedTools` chooses among those of the agent.
+ */
+export function storedOptions(options: AskOptions<unknown>, definition: AnyAgent): StoredRequestOptions {
+  const { contextPolicy, allowedTools, maxIterations, context, tools = {} } = options;
+  const names = Object.keys(tools);
+  const call = callOptions(options);
+  const limits = limitsOf(options, definition);
+  return {
+    ...(context !== undefined && { hasContext: true }),
+    ...(names.length > 0 && { askedTools: names }),
+    ...(contextPolicy && { contextPolicy: checkedInput(contextPolicy) }),
+    ...(allowedTools && { allowedTools: [...new Set([...allowedTools, ...names])] }),
+    ...(maxIterations !== undefined && { maxIterations: checked("maxIterations", maxIterations) }),
+    ...(call && { call }),
+    ...(limits && { limits }),
+  };
+}
+
+/** The settings of the model call, with values that are JSON. */
+function callOptions(options: AskOptions<unknown>): StoredRequestOptions["call"] {
+  const given = CALL_FIELDS.filter((name) => options[name] !== undefined);
+  if (given.length === 0) return undefined;
+  for (const name of given) checked(name, options[name]);
+  return copyJsonObject(callSettings(options, undefined), "options");
+}
+
+function limitsOf({ limits }: AskOptions<unknown>, { limits: own }: AnyAgent): RequestLimits | undefined {
+  if (limits === undefined) return undefined;
+  if (!isPlainObject(limits) || "costUsd" in limits) {
+    throw invalid("limits", "of an ask must be { maxTokens?, maxCostUsd? }; costUsd is a field of the agent's limits");
+  }
+  const { maxTokens, maxCostUsd }: Limits = checked("limits", { ...limits, costUsd: own?.costUsd });
+  return { ...(maxTokens !== undefined && { maxTokens }), ...(maxCostUsd !== undefined && { maxCostUsd }) };
+}
+
+function checked<Value>(name: keyof AgentConfig, value: Value): Value {
+  const problem = fieldProblem(name, value);
+  if (problem !== undefined) throw invalid(name, problem);
+  return value;
+}
+
+function invalid(name: string, problem: string): RequestError {
+  return new RequestError({ code: "invalid_options", message: `${name} ${problem}.` });
+}
