@@ -21,6 +21,8 @@ export type LlmStream = RequestIds & {
   readonly basis: CallBasis;
   /** The blobs that the basis names by hash: policy and environment. Store them before the call is recorded. */
   readonly blobs: readonly JsonValue[];
+  /** Which model of the request to call. Absent: the first. */
+  readonly modelIndex?: number;
   /** The wait before the call, which failed before. Absent: no wait. */
   readonly afterMs?: number;
 };

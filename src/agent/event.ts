@@ -23,9 +23,15 @@ export interface EventData {
   };
   /**
    * An attempt of the model call failed; the call is made again after `waitMs`. Discard the deltas of this call so far. `attempt`
-   * is the number of attempts that failed, in all processes.
+   * is the number of attempts that failed, in all processes. `model`: the attempts of the model before are used up, and this one
+   * is called from now on.
    */
-  readonly llm_retried: { readonly failure: Failure; readonly attempt: number; readonly waitMs: number };
+  readonly llm_retried: {
+    readonly failure: Failure;
+    readonly attempt: number;
+    readonly waitMs: number;
+    readonly model?: string;
+  };
   readonly llm_completed: {
     readonly text: string;
     readonly toolCalls: readonly ToolCall[];

@@ -33,6 +33,10 @@ export type StoredRequestOptions = {
   readonly maxIterations?: number;
   /** Settings of the model call, before those of the agent: temperature, toolChoice and others. Default: none. */
   readonly call?: JsonObject;
+  /** The names of the models, in order. Default: those of the settings, or of the agent. */
+  readonly model?: readonly string[];
+  /** The names of the headers that came with the ask. Headers are never stored. Default: none. */
+  readonly askedHeaders?: readonly string[];
   /** Limits of tokens and cost, before those of the agent. Default: none. */
   readonly limits?: RequestLimits;
   /** The ask had a context. A context is never stored, so a caller that resumes the request must pass it again. Default: there was none. */

@@ -45,6 +45,8 @@ export interface HeldSettings {
   readonly systemPrompt?: string;
   /** That of the lane before that of the thread. One without a window takes that of the thread; nothing else is merged. Default: none was set. */
   readonly contextPolicy?: JsonObject;
+  /** The names of the models. Default: none was set. */
+  readonly model?: readonly string[];
   /** By name, in the order of their entries. */
   readonly tools: ReadonlyMap<string, ToolSetting>;
   /** The seqs of their entries, in order. */
@@ -91,10 +93,12 @@ function merged(ofThread: ReadonlyMap<string, Held>, ofLane: ReadonlyMap<string,
   const [policy, wider] = policies;
   const window = policy?.fields["maxInputTokens"] === undefined ? wider?.fields["maxInputTokens"] : undefined;
   const prompt = winners.find(({ setting }) => setting.type === "system_prompt")?.setting;
+  const model = winners.find(({ setting }) => setting.type === "model")?.setting;
   const tools = winners.flatMap(({ setting }) => (isTool(setting) ? [[setting.name, setting] as const] : []));
   const seqs = [...winners.map(({ seq }) => seq), ...(window === undefined || wider === undefined ? [] : [wider.seq])];
   return {
     ...(prompt?.type === "system_prompt" && prompt.value !== null && { systemPrompt: prompt.value }),
+    ...(model?.type === "model" && model.value !== null && { model: model.value }),
     ...(policy && { contextPolicy: { ...(window !== undefined && { maxInputTokens: window }), ...policy.fields } }),
     tools: new Map(tools),
     seqs: seqs.sort((a, b) => a - b),
@@ -135,6 +139,8 @@ function troubleIn(setting: JsonObject): string | undefined {
       return value === null || typeof value === "string" ? undefined : "setting.value must be text or null";
     case "context_policy":
       return value === null || isPlainObject(value) ? undefined : "setting.value must be a context policy or null";
+    case "model":
+      return value === null || areNames(value) ? undefined : "setting.value must be a list of model names or null";
     case "tool":
       if (typeof name !== "string" || name === "") return "setting.name must be a non-empty string";
       if (description !== undefined && typeof description !== "string") return "setting.description must be text";
@@ -149,8 +155,12 @@ function troubleIn(setting: JsonObject): string | undefined {
     case "tool_removed":
       return typeof name === "string" && name !== "" ? undefined : "setting.name must be a non-empty string";
     default:
-      return "setting.type must be system_prompt, context_policy, tool or tool_removed";
+      return "setting.type must be system_prompt, context_policy, model, tool or tool_removed";
   }
+}
+
+function areNames(value: unknown): boolean {
+  return Array.isArray(value) && value.length > 0 && value.every((name) => typeof name === "string" && name !== "");
 }
 
 /** The setting of a tool: its specification, with the hash of it. */

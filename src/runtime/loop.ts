@@ -17,7 +17,7 @@ import { callModel } from "./perform/call-model.ts";
 import { type AskFunctions, askAborted, prepareAsk } from "./perform/prepare-ask.ts";
 import { cancelOnAbort, followLog, openRequest, releaseClaim } from "./perform/request-effects.ts";
 import { runToolCall } from "./perform/run-tool-call.ts";
-import type { Scene, ThreadOptions } from "./perform/scene.ts";
+import { type Lent, ownModels, type Scene, type ThreadOptions } from "./perform/scene.ts";
 import { summarize } from "./perform/summarize.ts";
 import type { AgentRequest, LiveRequest } from "./request/request.ts";
 import { RequestError } from "./request/request-error.ts";
@@ -61,7 +61,7 @@ export class Loop {
   /** Callers that wait for the end of a command, by its id. */
   readonly #ends = new Map<string, PromiseWithResolvers<CommandSettled>>();
   readonly #asks = new Map<string, Asked>();
-  readonly #askTools = new Map<string, Tools>();
+  readonly #lent = new Map<string, Lent>();
   readonly #timers: Timers<TimerName>;
   /** Work that a stop waits for: everything but tools, which may never end. */
   readonly #work = new Set<Promise<unknown>>();
@@ -78,6 +78,7 @@ export class Loop {
     this.#timers = new Timers(ports.after, (name) => this.post({ type: "timer", name }));
     this.scene = {
       definition,
+      resolveModel: options.resolveModel,
       threadId,
       store,
       ports,
@@ -89,6 +90,7 @@ export class Loop {
       isHeld: () => this.isHeld,
       ensureHeld: () => this.#ensureHeld(),
       scope: (requestId) => this.#scope(requestId),
+      lent: (requestId = "") => this.#lent.get(requestId) ?? { models: ownModels(definition) },
       shown: (callId) => {
         const directive = this.#live.lastCall?.directive;
         return directive?.callId === callId ? directive.messages : [];
@@ -131,14 +133,12 @@ export class Loop {
 
   /** The tools of the agent, and those of the request. */
   get tools(): Tools {
-    const { given } = this.#live;
-    return { ...this.#ownTools, ...(given && this.#askTools.get(given.requestId)) };
+    return { ...this.#ownTools, ...this.scene.lent(this.#live.given?.requestId).tools };
   }
 
   /** How long a function of the caller may take. */
   get hookLimit(): HookLimit {
-    const { ports, definition } = this.options;
-    return { ports, timeoutMs: definition.hookTimeoutMs };
+    return { ports: this.options.ports, timeoutMs: this.options.definition.hookTimeoutMs };
   }
 
   /** Whether no other process can have the thread. */
@@ -284,9 +284,9 @@ export class Loop {
     return tools;
   }
 
-  /** The code of the tools that were given with a request. */
-  lend(requestId: string, tools: Tools): void {
-    this.#askTools.set(requestId, tools);
+  /** What was given with a request that no log has. */
+  lend(requestId: string, lent: Partial<Lent>): void {
+    this.#lent.set(requestId, { ...this.scene.lent(requestId), ...lent });
   }
 
   /** Nothing new begins. What is at work may end within the grace; then the thread is let go. */
@@ -335,7 +335,7 @@ export class Loop {
       case "interrupt":
         return this.#handle?.abort.abort(effect.reason);
       case "forget":
-        return void this.#askTools.delete(effect.requestId);
+        return void this.#lent.delete(effect.requestId);
       case "settle":
         return this.#settle(effect);
       case "settle_ask":

@@ -1,5 +1,5 @@
 import type { AnyAgent } from "../agent/definition/config.ts";
-import { qualifiedModelName } from "../agent/definition/language-model.ts";
+import { modelNames, staticModels } from "../agent/definition/language-model.ts";
 import type { ReactSettings } from "../agent/react/settings.ts";
 import { systemWarn } from "../runtime/callbacks.ts";
 import { type FoundCall, findCall } from "../runtime/calls/find-call.ts";
@@ -74,7 +74,7 @@ export class Studio {
   }
 
   get model(): string {
-    return qualifiedModelName(this.agent.model);
+    return modelNames(staticModels(this.agent.model)).join(", ");
   }
 
   get isDemo(): boolean {

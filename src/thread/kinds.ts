@@ -82,8 +82,8 @@ export type NotePayload = InLane & {
   readonly attempt?: number;
   /** A server stopped during the request: the calls that had started. */
   readonly handedOver?: { readonly begun: readonly string[] };
-  /** A model call failed and is made again: its id, and the code of the failure. */
-  readonly retried?: { readonly callId: string; readonly code: string };
+  /** A model call failed and is made again: its id, the code of the failure, and the next model if another one is called. */
+  readonly retried?: { readonly callId: string; readonly code: string; readonly model?: string };
   /** The range of a summary that failed. */
   readonly summaryFailed?: JsonObject;
   /** Why it failed. */
@@ -131,6 +131,8 @@ export type Setting =
   | { readonly type: "system_prompt"; readonly value: string | null }
   /** The fields of a context policy. */
   | { readonly type: "context_policy"; readonly value: JsonObject | null }
+  /** Names of models, in the order in which they are called. */
+  | { readonly type: "model"; readonly value: readonly string[] | null }
   | {
       readonly type: "tool";
       readonly name: string;

@@ -7,7 +7,7 @@ import type { Content, Message, ToolCall, ToolSpec } from "../../thread/message.
 import type { Thread } from "../../thread/thread.ts";
 import type { TokenCounter } from "../../tokens/counter.ts";
 import type { Usage } from "../model-call.ts";
-import type { ProviderModel } from "./language-model.ts";
+import type { ModelChoice, ProviderModel, ResolveModel } from "./language-model.ts";
 import type { InferInput, InputSchema } from "./schema.ts";
 import type { StopWhenCondition } from "./stop-when.ts";
 import type { CombinedContext, ResolveTool, Tools } from "./tool.ts";
@@ -17,6 +17,17 @@ export interface RequestScope<Context> {
   readonly context: Context;
   readonly requestId: string;
   readonly threadId: string;
+}
+
+/** The argument of a function that chooses the model of a request. */
+export interface ModelScope<Context> {
+  readonly context: Context;
+  readonly state: {
+    readonly threadId: string;
+    readonly requestId: string;
+    /** The thread before the ask; of a long one the end. */
+    readonly thread: Thread;
+  };
 }
 
 /** The first argument of `accept`. */
@@ -74,8 +85,13 @@ export interface AgentConfig<
 > {
   /** The name of the agent. Default "agent". */
   readonly name?: string | undefined;
-  /** A model of any AI SDK provider package. */
-  readonly model: ProviderModel;
+  /**
+   * A model of any AI SDK provider package, the name of one, or a list: the next one is called when a call has failed permanently. Or
+   * a function that chooses one for each request, called before the ask is written; the name is stored with the ask.
+   */
+  readonly model: ModelChoice | ((scope: ModelScope<Context>) => ModelChoice | Promise<ModelChoice>);
+  /** Finds a model by its name, when `models` has none of this name. Called for each request. Default: none. */
+  readonly resolveModel?: ResolveModel | undefined;
   /** A text, or a function of the request's context. Default: none. */
   readonly systemPrompt?: string | ((context: Context) => string | Promise<string>) | undefined;
   /** Another name of `systemPrompt`. Give only one of them. Default: none. */
@@ -92,7 +108,7 @@ export interface AgentConfig<
   readonly stopWhen?: StopWhenCondition | readonly StopWhenCondition[] | undefined;
   /**
    * How long a function of the agent, server or host may take, in milliseconds: `systemPrompt`, `transformRequest`, `guardTools`,
-   * `context`, `tools`, `resolveTool`, `download`, and the checks of `output`. A guard that is late denies the call. Default 30,000.
+   * `context`, `tools`, `headers`, `model`, `resolveTool`, `resolveModel`, `download`, and the checks of `output`. A guard that is late denies the call. Default 30,000.
    */
   readonly hookTimeoutMs?: number | undefined;
   /** The timeout of each attempt of a tool, in milliseconds. Default 60,000. */
@@ -174,7 +190,7 @@ export interface AgentConfig<
   readonly tokenMaxBytes?: number | undefined;
   /** Writes summaries. Default: asks the model in `models` that `policy.summarizationModel` names, else the agent's model. */
   readonly summarizer?: Summarizer | undefined;
-  /** Models by the name that policies use. Default: none. */
+  /** Models by the name that policies, asks and settings use. Default: none. */
   readonly models?: { readonly [name: string]: ProviderModel } | undefined;
   /** Whether a request that a crash interrupted is resumed or fails. A request that only waits is never interrupted. Default "resume". */
   readonly recover?: "resume" | "fail" | undefined;

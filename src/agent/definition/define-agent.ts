@@ -47,14 +47,21 @@ function having(...methods: readonly string[]): Check {
       : `must have ${methods.map((method) => `${method}()`).join(" and ")}`;
 }
 
-const model: Check = (value) => {
+/** The problem of a model object. Undefined: it is a model of the AI SDK. */
+export const modelProblem: Check = (value) => {
   const { specificationVersion } = Object(value) as Partial<ProviderModel>;
-  if (typeof value === "string") {
-    return 'must be a model of an AI SDK provider package, such as openai("gpt-5"), not its name';
-  }
   const isKnown = specificationVersion !== undefined && ["v2", "v3", "v4"].includes(specificationVersion);
   return isKnown ? having("doGenerate", "doStream")(value) : "must be a language model of the AI SDK (v2, v3 or v4)";
 };
+
+/** The problem of a choice of models. */
+export const modelChoiceProblem: Check = (value) => {
+  if (!Array.isArray(value)) return typeof value === "string" ? name(value) : modelProblem(value);
+  if (value.length === 0) return "must not be an empty list";
+  return value.map((item) => (typeof item === "string" ? name(item) : modelProblem(item))).find(Boolean);
+};
+
+const model: Check = (value) => (typeof value === "function" ? undefined : modelChoiceProblem(value));
 
 const limits: Check = (value) => {
   if (!isPlainObject(value)) return "must be { maxTokens?, maxCostUsd?, costUsd? }";
@@ -95,6 +102,7 @@ const CHECKS: { readonly [Field in keyof Required<AgentConfig>]: Check } = {
   instructions: prompt,
   tools: () => undefined,
   resolveTool: call,
+  resolveModel: call,
   contextPolicy: () => undefined,
   maxIterations: whole(1),
   stopWhen: conditions,

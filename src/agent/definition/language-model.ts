@@ -38,6 +38,27 @@ export interface ModelReader {
 
 type Named = Pick<ProviderModel, "provider" | "modelId">;
 
+/** A model, its name, or a list: the first is called, and the next one when a call of it has failed permanently. */
+export type ModelChoice = ProviderModel | string | readonly (ProviderModel | string)[];
+
+/** Finds the model of a name, such as "openai:gpt-5". Undefined: it does not know the name. */
+export type ResolveModel = (name: string) => ProviderModel | undefined | Promise<ProviderModel | undefined>;
+
+/** The models of a choice, in order. */
+export function modelList(choice: ModelChoice): readonly (ProviderModel | string)[] {
+  return Array.isArray(choice) ? choice : [choice as ProviderModel | string]; // a readonly list is a list
+}
+
+/** The names of models, as they are stored: a name as it is, and of a model `provider:model`. */
+export function modelNames(choice: ModelChoice): readonly string[] {
+  return modelList(choice).map((model) => (typeof model === "string" ? model : qualifiedModelName(model)));
+}
+
+/** The models of an agent before there is a request: of one that a function chooses, nothing is known. */
+export function staticModels(model: ModelChoice | ((scope: never) => unknown)): readonly (ProviderModel | string)[] {
+  return typeof model === "function" ? [] : modelList(model);
+}
+
 /**
  * The model name as `provider:model`. The provider is without its API, so that "openai.responses" and "openai.chat" are
  * both "openai".

@@ -10,7 +10,7 @@ import {
   unchanged,
   updateFlight,
 } from "./agent.ts";
-import { roomAfterRefusal, toolsFor } from "./call-context.ts";
+import { currentModel, roomAfterRefusal, toolsFor } from "./call-context.ts";
 import { answerEntry, callErrorEntry, repairEntry, resultEntry, retriedEntry } from "./entries.ts";
 import { completeRequest, endRequest, errorOutcome, failRequest, NOT_RUN, outcomeAtEnd } from "./finish.ts";
 import { startNextCall } from "./next-call.ts";
@@ -159,11 +159,12 @@ function failAfterCut(step: Step, run: Run, answer: ModelAnswer, record: Recorde
 }
 
 /** Whether the request must not make another model call. */
-function isLastCall({ settings, flight }: ReactAgent, run: Run, { usage }: ModelAnswer): boolean {
+function isLastCall(agent: ReactAgent, run: Run, { usage }: ModelAnswer): boolean {
+  const { settings, flight } = agent;
   const { options, iteration } = run;
   if (flight.finishing !== undefined) return true;
   if (iteration + 1 >= (options.maxIterations ?? settings.maxIterations)) return true;
-  const byModel = addModelUsage(run.usageByModel, settings.model, usage);
+  const byModel = addModelUsage(run.usageByModel, currentModel(agent), usage);
   return settings.isSpent?.(addUsage(run.usage, usage), byModel, options.limits) === true;
 }
 
@@ -249,7 +250,13 @@ interface FailedCall {
   readonly failure: Failure;
 }
 
-/** Makes a failed call again, as after a crash. Undefined when it was the last attempt, or the request is ending. */
+/** Failures that another model cannot help: the call was aborted, was answered with a refusal, or no model was found here. */
+const FINAL: readonly string[] = ["model_aborted", "model_refused", "model_unresolved"];
+
+/**
+ * Makes a failed call again, as after a crash: with the same model, or with the next one after its last attempt. Undefined when
+ * there is no next one, or the request is ending.
+ */
 function retryCall(
   step: Step,
   run: Run,
@@ -257,17 +264,22 @@ function retryCall(
   { record, failure }: FailedCall,
 ): Step | undefined {
   const { settings, flight } = step.agent;
-  if (retryMs === undefined || flight.ending !== undefined) return undefined;
-  if (run.failedAttempts >= (settings.modelMaxRetries ?? DEFAULT_RETRIES)) return undefined;
-  const noted = commitEntries(step, retriedEntry(run, record, failure));
+  if (flight.ending !== undefined) return undefined;
+  const isSame = retryMs !== undefined && run.failedAttempts < (settings.modelMaxRetries ?? DEFAULT_RETRIES);
+  const isOfModel = failure.code.startsWith("model_") && !FINAL.includes(failure.code);
+  const model = isSame || !isOfModel ? undefined : settings.fallbacks?.[run.modelIndex];
+  if (!isSame && model === undefined) return undefined;
+  const noted = commitEntries(step, retriedEntry(run, record, failure, model));
   const after = noted.agent.state.run ?? run;
   const { callId } = record;
   if (flight.finishing !== undefined) return completeRequest(noted, after, flight.finishing);
   const isSpent = settings.isSpent?.(after.usage, after.usageByModel, run.options.limits);
   if (isSpent) return completeRequest(noted, after, "limit");
-  const data = { failure, attempt: after.failedAttempts, waitMs: retryMs };
+  const waitMs = isSame ? retryMs : 0;
+  const attempt = after.failedAttempts + after.failedBefore;
+  const data = { failure, attempt, waitMs, ...(model !== undefined && { model }) };
   const emitted = emitEvent(noted, { ...after, iteration: after.iteration + 1 }, { kind: "llm_retried", callId, data });
-  return startNextCall(updateFlight(emitted, { retry: { callId, afterMs: retryMs } }), after);
+  return startNextCall(updateFlight(emitted, { retry: { callId, afterMs: waitMs } }), after);
 }
 
 /** The record of a call. Undefined when this call is no longer pending, so that a late answer is ignored. */
@@ -277,12 +289,13 @@ function callRecord(
   { usage, finishReason }: Pick<ModelAnswer, "usage" | "finishReason">,
 ): CallRecord | undefined {
   if (flight.call?.callId !== callId) return undefined;
+  const failed = run === undefined ? 0 : run.failedAttempts + run.failedBefore;
   return {
     ...flight.call.basis,
     ...(sent && { fingerprint: sent.fingerprint, sent: sent.blob }),
     usage,
     finishReason,
-    ...(run !== undefined && run.failedAttempts > 0 && { attempts: run.failedAttempts + 1 }),
+    ...(failed > 0 && { attempts: failed + 1 }),
     ...(eventSeq !== undefined && { eventSeq }),
     ...(workedMs !== undefined && { workedMs }),
   };

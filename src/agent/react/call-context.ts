@@ -30,18 +30,35 @@ export function heldFor({ thread, state }: ReactAgent, run: Run | undefined = st
   return heldSettings(thread, run.lane, run.askSeq);
 }
 
+/** The model that the next call is made with: after failures a fallback. */
+export function currentModel({ settings: { model, fallbacks }, state: { run } }: ReactAgent): string | undefined {
+  return run === undefined || run.modelIndex === 0 ? model : (fallbacks?.[modelIndexOf(run, fallbacks) - 1] ?? model);
+}
+
+/** The definition may have fewer models than the one that the log was written with. */
+function modelIndexOf({ modelIndex }: Run, fallbacks: readonly string[] = []): number {
+  return Math.min(modelIndex, fallbacks.length);
+}
+
+/** Which model to call, for the directive. */
+export function modelIndexFor({ settings }: ReactAgent, run: Run): { readonly modelIndex?: number } {
+  const modelIndex = modelIndexOf(run, settings.fallbacks);
+  return modelIndex === 0 ? {} : { modelIndex };
+}
+
 /** The policy of a request, its own fields before those that were set, and these before the agent's. */
 export function policyOf(
-  { settings }: ReactAgent,
+  agent: ReactAgent,
   { contextPolicy }: HeldSettings,
   asked: Pick<Run, "options"> | undefined,
 ): ContextPolicy {
+  const { settings } = agent;
   const { maxOutputTokens } = { ...settings.call, ...asked?.options.call };
   return ContextPolicy.resolve({
     request: asked?.options.contextPolicy,
     state: contextPolicy as ContextPolicyInput | undefined, // checked before it was written
     definition: settings.contextPolicy,
-    model: settings.model,
+    model: currentModel(agent),
     ...(typeof maxOutputTokens === "number" && { maxOutputTokens }),
   });
 }
@@ -89,7 +106,7 @@ function projectWith(
   pending: Content | undefined,
 ): CallContext {
   const { settings } = agent;
-  const counter = counterFor(policy, settings, agent.thread);
+  const counter = counterFor(policy, { ...settings, model: currentModel(agent) }, agent.thread);
   const projection = settings.projector.project({
     thread,
     pending: pending === undefined ? undefined : { role: "user", content: pending },
@@ -98,7 +115,7 @@ function projectWith(
     system: systemPromptOf(agent, held),
     tools: toolsFor(agent, run, held),
     lane: run.lane,
-    model: settings.model,
+    model: currentModel(agent),
     readers: settings.readers,
   });
   return { policy, counter, projection, held };
@@ -166,7 +183,7 @@ export function callBasis(
   run: Run,
   context: CallContext,
 ): { readonly basis: CallBasis; readonly blobs: readonly JsonValue[] } {
-  const { settings } = agent;
+  const model = currentModel(agent);
   const { policy, counter, held } = context;
   const { meta, toolSpec } = context.projection;
   const systemPrompt = systemPromptOf(agent, held);
@@ -177,7 +194,7 @@ export function callBasis(
   };
   const { id, version, factor } = factsOf(counter);
   const basis: CallBasis = {
-    ...(settings.model !== undefined && { model: settings.model }),
+    ...(model !== undefined && { model }),
     basisRev: meta.basisRev,
     basisLastSeq: meta.basisLastSeq,
     lane: meta.lane,
@@ -207,14 +224,14 @@ const MARGIN = 0.95;
  * usage of earlier calls. Undefined when neither explains the refusal.
  */
 export function roomAfterRefusal(
-  { settings, thread }: ReactAgent,
+  agent: ReactAgent,
   { estimatedTokens, calibration, model }: CallRecord,
   { promptTokens, maxPromptTokens }: Failure,
 ): number | undefined {
   const share =
     promptTokens !== undefined && maxPromptTokens !== undefined
       ? promptTokens / estimatedTokens
-      : reportedShare(settings, thread, calibration);
+      : reportedShare(agent, calibration);
   const limit = maxPromptTokens ?? (model === undefined ? undefined : limitsOf(model)?.window);
   if (share === undefined || limit === undefined) return undefined;
   const room = Math.floor((MARGIN * limit) / share);
@@ -225,8 +242,11 @@ export function roomAfterRefusal(
 const LOOK_BACK = 200;
 
 /** The counter that a policy names. "calibrated" is corrected by the usage of this model's last calls. */
-export function counterFor(policy: ContextPolicy, settings: ReactSettings, thread: Thread): TokenCounter {
-  const { exactCounter = heuristic, model } = settings;
+export function counterFor(
+  policy: ContextPolicy,
+  { exactCounter = heuristic, model }: Pick<ReactSettings, "exactCounter" | "model">,
+  thread: Thread,
+): TokenCounter {
   switch (policy.tokenEstimator) {
     case "heuristic":
       return heuristic;
@@ -240,8 +260,8 @@ export function counterFor(policy: ContextPolicy, settings: ReactSettings, threa
 }
 
 /** Reported tokens divided by estimated tokens, for estimates with this factor. Undefined before the first call. */
-function reportedShare(settings: ReactSettings, thread: Thread, factor: number): number | undefined {
-  const samples = samplesOf(thread, settings.model);
+function reportedShare(agent: ReactAgent, factor: number): number | undefined {
+  const samples = samplesOf(agent.thread, currentModel(agent));
   return samples.length === 0 ? undefined : calibrate(heuristic, samples).factor / factor;
 }
 

@@ -77,11 +77,12 @@ export function foreignAnswerEntry(run: Run, toolCallId: string, name: string, o
   return { ...entry, payload: json({ ...entry.payload, elsewhere: true }) };
 }
 
-/** A failed attempt of a model call that is made again. The words are discarded; the usage counts. */
+/** A failed attempt of a model call that is made again, by another `model` or the same. The words are discarded; the usage counts. */
 export function retriedEntry(
   run: Run,
   { callId, call }: { readonly callId: string; readonly call: CallRecord },
   { code }: Failure,
+  next: string | undefined,
 ): EntryInput {
   const { model, usage, finishReason, eventSeq, workedMs } = call;
   const record = {
@@ -93,7 +94,11 @@ export function retriedEntry(
   };
   return {
     kind: "note",
-    payload: json({ contextRef: run.lane, retried: { callId, code }, call: record }),
+    payload: json({
+      contextRef: run.lane,
+      retried: { callId, code, ...(next !== undefined && { model: next }) },
+      call: record,
+    }),
     refs: runRefs(run),
   };
 }

@@ -12,7 +12,14 @@ import {
   unchanged,
   updateFlight,
 } from "./agent.ts";
-import { type CallContext, callBasis, callSettingsOf, contextForCall } from "./call-context.ts";
+import {
+  type CallContext,
+  callBasis,
+  callSettingsOf,
+  contextForCall,
+  currentModel,
+  modelIndexFor,
+} from "./call-context.ts";
 import { gapEntry, summaryFailedEntry } from "./entries.ts";
 import { completeRequest, endRequest, failRequest } from "./finish.ts";
 import { type Run, recordedUsage } from "./state.ts";
@@ -57,14 +64,15 @@ function startCall(step: Step, run: Run, context: CallContext): Step {
   const { basis, blobs } = callBasis(agent, run, context);
   const { requestId, runId } = run;
   const iteration = run.iteration + 1;
-  const { model } = agent.settings;
+  const model = currentModel(agent);
   const settings = callSettingsOf(agent, run);
   const out = updateFlight(step, { call: { callId, basis }, retry: undefined, running: [], emittedResults: 0 });
   const { estimatedTokens } = meta;
   const data = { ...(model !== undefined && { model }), estimatedTokens, messages: messages.length };
   const started = { kind: "llm_started", callId, data } as const;
   const emitted = retry === undefined ? emitEvent(out, { ...run, iteration }, started) : out;
-  const request = { requestId, runId, callId, iteration, messages, toolSpec, settings, basis, blobs };
+  const call = { callId, iteration, messages, toolSpec, settings, basis, blobs };
+  const request = { requestId, runId, ...call, ...modelIndexFor(agent, run) };
   return addDirectives(emitted, { type: "llm_stream", ...request, ...(retry && { afterMs: retry.afterMs }) });
 }
 

@@ -34,6 +34,8 @@ export interface ReactSettings {
   readonly name: string;
   /** The model name as `provider:model`. Default: unknown. */
   readonly model?: string | undefined;
+  /** The models that are called in order when calls of `model` have failed permanently. Default: none. */
+  readonly fallbacks?: readonly string[] | undefined;
   /** The system prompt. Default: none. */
   readonly systemPrompt?: string | undefined;
   /** How much of the thread the model is shown. Default: fits the model, at most 100,000 tokens. */
@@ -48,7 +50,7 @@ export interface ReactSettings {
   readonly maxIterations: number;
   /** The most milliseconds of work of a request. Default: no limit. */
   readonly totalTimeoutMs?: number | undefined;
-  /** The most retries of one model call, over all processes. Default 4. */
+  /** The most retries of one model call by each model, over all processes. Default 4. */
   readonly modelMaxRetries?: number | undefined;
   /** The most attempts of one request; each crash starts another attempt. Default: not counted. */
   readonly maxAttempts?: number | undefined;
@@ -77,6 +79,7 @@ export interface ReactSettings {
 const FIELDS: { readonly [Field in keyof Required<ReactSettings>]: true } = {
   name: true,
   model: true,
+  fallbacks: true,
   systemPrompt: true,
   contextPolicy: true,
   tools: true,

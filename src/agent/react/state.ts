@@ -68,8 +68,12 @@ export interface Run {
   readonly correctedRoom: number | undefined;
   /** The number of the attempt, from 1. Each crash during work starts another attempt. */
   readonly attempt: number;
-  /** How many attempts of the next model call have failed, or ended with their process. */
+  /** Which of its models the request calls: 0 is the first. */
+  readonly modelIndex: number;
+  /** How many attempts of the next call by this model have failed, or ended with their process. */
   readonly failedAttempts: number;
+  /** The same for the models before. */
+  readonly failedBefore: number;
   /** Milliseconds of work according to the log. Counted only when there is a time limit. */
   readonly workedMs: number;
   /** Set when a server stopped during the request: the calls that had started by then. */
@@ -196,7 +200,9 @@ export function runFromAsk({ kind, payload, refs, seq }: Entry): Run | undefined
     refusedTokens: 0,
     correctedRoom: undefined,
     attempt: 1,
+    modelIndex: 0,
     failedAttempts: 0,
+    failedBefore: 0,
     workedMs: 0,
     handedOver: undefined,
     isAnsweredElsewhere: false,
@@ -247,6 +253,7 @@ function afterMessage(run: Run, payload: JsonObject, callId: string | undefined)
     ...run,
     iteration: run.iteration + 1,
     failedAttempts: 0,
+    failedBefore: 0,
     callId,
     calls: calls.map((call) => ({ call, status: "open" })),
     firstOpen: 0,
@@ -298,11 +305,19 @@ function afterNote(before: Run, { attempt, handedOver, retried, call }: JsonObje
     const { begun } = handedOver;
     return { ...run, handedOver: Array.isArray(begun) ? begun.map(String) : [] };
   }
-  if (isPlainObject(retried)) return { ...run, failedAttempts: run.failedAttempts + 1 };
+  if (isPlainObject(retried)) return afterFailedCall(run, retried["model"]);
   if (typeof attempt !== "number") return run;
   // A process that died in a model call has made an attempt of it.
   const hasCalled = attempt > run.attempt && !hasOpenCalls(run);
   return { ...run, attempt, failedAttempts: run.failedAttempts + (hasCalled ? 1 : 0), handedOver: undefined };
+}
+
+/** After `model`, the next one is called: what was learned about the model before does not hold for it. */
+function afterFailedCall(run: Run, model: unknown): Run {
+  const failedAttempts = run.failedAttempts + 1;
+  if (typeof model !== "string") return { ...run, failedAttempts };
+  const fresh = { failedAttempts: 0, compactions: 0, refusedTokens: 0, correctedRoom: undefined };
+  return { ...run, ...fresh, modelIndex: run.modelIndex + 1, failedBefore: run.failedBefore + failedAttempts };
 }
 
 function workedIn({ workedMs, call }: JsonObject): number {

@@ -7,6 +7,7 @@ import { isPlainObject, type JsonObject } from "../../thread/json.ts";
 import type { Thread } from "../../thread/thread.ts";
 import type { FailedSummary } from "../signal.ts";
 import type { ReactAgent } from "./agent.ts";
+import { currentModel } from "./call-context.ts";
 
 /** The next summary to write: of a whole range, or of its first piece if the range is too long for one call. */
 export interface SummaryPlan {
@@ -56,7 +57,7 @@ export function summaryPlan(
   { toSeq, policy, isAsked = false }: SummaryTarget,
 ): SummaryPlan | undefined {
   const { thread, settings } = agent;
-  const input = { thread, lane, model: settings.model, readers: settings.readers };
+  const input = { thread, lane, model: currentModel(agent), readers: settings.readers };
   const { failures, before } = failuresSince(thread, lane);
   const shrinking = failures.filter(isShrinking);
   const growing = failures.filter(({ code }) => code === NOT_SMALLER);

@@ -238,7 +238,7 @@ async function give(
   if (context === undefined && tools === undefined) return;
   const facts = tools && (await factsOf(tools, loop.hookLimit));
   if (id === undefined) return;
-  if (tools !== undefined) loop.lend(id, tools);
+  if (tools !== undefined) loop.lend(id, { tools });
   await loop.change(giving(id, { context, tools: facts }));
 }
 

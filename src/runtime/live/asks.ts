@@ -39,12 +39,15 @@ export function refuseAsks(decision: Decision, error: unknown): Decision {
 export function giveToRequest(
   decision: Decision,
   requestId: string,
-  { context, tools, exactCounter, held }: Given,
+  { context, tools, models, exactCounter, held }: Given,
 ): Decision {
   const { live } = decision;
   const { agent } = live;
   const ownTools = held?.facts ?? live.ownTools;
-  const settings = { ...agent.settings, ...withTools(ownTools, tools), ...(exactCounter && { exactCounter }) };
+  const [model, ...fallbacks] = models?.names ?? [];
+  const called = models === undefined ? live.ownModels : { model, fallbacks };
+  const facts = { ...withTools(ownTools, tools), ...called, ...(exactCounter && { exactCounter }) };
+  const settings = { ...agent.settings, ...facts };
   return update(decision, { ownTools, given: { requestId, context, tools }, agent: { ...agent, settings } });
 }
 

@@ -222,12 +222,12 @@ function askPrepared(decision: Decision, askId: string, given: Given, moment: Mo
   if (given.held !== undefined && hasOtherSettings(live.agent, given.held))
     return update(decision, { isAsking: false });
   const { requestId, content, options, refs } = ask;
-  const { systemPrompt } = given;
+  const { systemPrompt, models } = given;
   const signal = {
     type: "ask" as const,
     requestId,
     content,
-    options,
+    options: models?.stored === undefined ? options : { ...options, model: models.stored },
     ...(refs && { refs }),
     ...(systemPrompt !== undefined && { systemPrompt }),
   };

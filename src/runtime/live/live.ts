@@ -147,6 +147,8 @@ export interface Live {
   /** The rows of the commands that wait: their revisions, by id. */
   readonly inbox: ReadonlyMap<string, number>;
   readonly ownTools: ToolFacts;
+  /** The names of the agent's models, where it has them before there is a request. */
+  readonly ownModels: Pick<ReactSettings, "model" | "fallbacks">;
   /** What the caller gave with a request: the context, and the facts of its own tools. */
   readonly given:
     | { readonly requestId: string; readonly context: unknown; readonly tools: ToolFacts | undefined }
@@ -178,12 +180,13 @@ export function newLive(
   agent: ReactAgent,
   rules: Pick<Live, "recover" | "queuesAsks" | "mintsTokens" | "postsCommands">,
 ): Live {
-  const { tools, traits } = agent.settings;
+  const { tools, traits, model, fallbacks } = agent.settings;
   return {
     ...rules,
     agent,
     inbox: new Map(),
     ownTools: { tools, traits },
+    ownModels: { model, fallbacks },
     given: undefined,
     request: undefined,
     asks: [],

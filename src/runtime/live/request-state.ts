@@ -27,11 +27,12 @@ export function forgetRequest(decision: Decision, requestId: string): Decision {
   return takeBackTools(forgotten, requestId);
 }
 
-/** The agent has its own tools again. */
+/** The agent has its own tools and models again. */
 export function takeBackTools(decision: Decision, requestId: string): Decision {
-  const { given, ownTools, agent } = decision.live;
+  const { given, ownTools, ownModels, agent } = decision.live;
   if (given?.requestId !== requestId) return decision;
-  return update(decision, { given: undefined, agent: { ...agent, settings: { ...agent.settings, ...ownTools } } });
+  const settings = { ...agent.settings, ...ownTools, ...ownModels };
+  return update(decision, { given: undefined, agent: { ...agent, settings } });
 }
 
 /** Why this process does not carry an open request. */

@@ -74,6 +74,8 @@ export interface Given {
   /** The tools of the agent as they were set, and the seqs of the settings that were read. */
   readonly held?: { readonly facts: ToolFacts; readonly seqs: readonly number[] } | undefined;
   readonly tools?: ToolFacts | undefined;
+  /** The names of the models, and those that are stored with the ask. */
+  readonly models?: { readonly names: readonly string[]; readonly stored?: readonly string[] } | undefined;
   readonly exactCounter?: TokenCounter | undefined;
   readonly context?: unknown;
   /** A function of the caller failed, so that the request cannot be resumed. */

@@ -119,12 +119,15 @@ function sameText(a: unknown, b: unknown): boolean {
 
 async function ask(scene: Scene, directive: LlmStream, request: LiveRequest, sent: Sent): Promise<ModelAnswer> {
   const { definition, ports, threadId } = scene;
-  const { callId, iteration, basis } = directive;
+  const { callId, iteration, basis, modelIndex = 0 } = directive;
+  const { models, headers } = scene.lent(request.id);
+  const model = models[modelIndex];
+  if (model === undefined) throw unresolved(basis.model);
   return streamModel({
-    model: definition.model,
+    model,
     messages: sent.messages,
     tools: sent.toolSpec,
-    settings: sent.settings,
+    settings: { ...sent.settings, ...(headers && { headers: { ...headers, ...sent.settings.headers } }) },
     cache: true,
     download: definition.download,
     downloadTimeoutMs: definition.hookTimeoutMs,
@@ -140,6 +143,11 @@ async function ask(scene: Scene, directive: LlmStream, request: LiveRequest, sen
     onWarning: (warning) => scene.warn(`Thread ${threadId}: ${warning}`),
     ports,
   });
+}
+
+function unresolved(name = "that the function `model` chooses"): RequestError {
+  const message = `The model ${name} was not found when the request was resumed. Give the agent, server or host \`resolveModel\`, and ask again.`;
+  return new RequestError({ code: "model_unresolved", message });
 }
 
 /** The files that were fetched for a request, as long as it lives. */

@@ -1,3 +1,4 @@
+import type { ModelChoice } from "../../agent/definition/language-model.ts";
 import type { Tools } from "../../agent/definition/tool.ts";
 import type { ReactAgent } from "../../agent/react/agent.ts";
 import { handleAsk } from "../../agent/react/ask.ts";
@@ -10,28 +11,32 @@ import type { Content } from "../../thread/message.ts";
 import { mustWait } from "../live/asks.ts";
 import type { QueuedAsk } from "../live/live.ts";
 import type { Given } from "../live/signal.ts";
+import { chooseModels, type ModelSources, namesOf } from "../model/find-models.ts";
 import { RequestError } from "../request/request-error.ts";
 import { factsOf, loadCounter, type PromptSource, promptFor } from "../server/given.ts";
 import { findAsk, type RequestLog } from "../server/past-request.ts";
 import { untilAborted } from "../time-limits.ts";
 import type { HeldTools } from "../tools/held-tools.ts";
+import { type Lent, ownModels } from "./scene.ts";
 
 /** The functions of an ask, which no log has. */
 export interface AskFunctions {
   readonly context: unknown;
   readonly tools: Tools | undefined;
+  readonly model: ModelChoice | undefined;
+  readonly headers: Lent["headers"] | undefined;
   readonly signal: AbortSignal | undefined;
 }
 
 /** The thread that is asked. */
 export interface AskedThread extends Omit<RequestLog, "agent" | "options">, PromptSource {
   readonly agent: ReactAgent;
-  readonly options: RequestLog["options"] & PromptSource["options"];
+  readonly options: RequestLog["options"] & PromptSource["options"] & ModelSources["options"];
   readonly live: Parameters<typeof mustWait>[0];
   mend(): Promise<void>;
   command(signal: Signal): Promise<unknown>;
-  /** Keeps the code of the request's own tools. */
-  lend(requestId: string, tools: Tools): void;
+  /** Keeps what the request was given that no log has. */
+  lend(requestId: string, lent: Partial<Lent>): void;
   /** Finds the code of the tools that were set. */
   prepareTools(held: HeldSettings): Promise<HeldTools>;
 }
@@ -45,7 +50,7 @@ type Prepared =
 export async function prepareAsk(
   thread: AskedThread,
   ask: QueuedAsk,
-  { context, tools, signal }: AskFunctions,
+  { context, tools, model, headers, signal }: AskFunctions,
 ): Promise<Prepared> {
   const { id: askId, requestId, content, options } = ask;
   await thread.mend(); // what has failed here would look like an open request
@@ -61,14 +66,22 @@ export async function prepareAsk(
     if (directives.some(({ type }) => type === "emit_request_error")) return { type: "prepared", askId, given: {} };
   }
   const facts = tools === undefined ? undefined : await wanted(thread, signal, () => factsOf(tools, thread.hookLimit));
-  if (tools !== undefined) thread.lend(requestId, tools);
+  if (tools !== undefined) thread.lend(requestId, { tools });
+  if (headers !== undefined) thread.lend(requestId, { headers });
   const settings = heldFor(agent);
   const prepareTools = () => thread.prepareTools(settings);
   const held = await (settings.tools.size === 0 ? prepareTools() : wanted(thread, signal, prepareTools));
-  const exactCounter = await loadCounter(agent, options.contextPolicy ?? settings.contextPolicy ?? {});
-  const hasFunction = typeof thread.options.definition.systemPrompt === "function";
+  const { definition, threadId } = thread.options;
+  const isStatic = model === undefined && settings.model === undefined && ownModels(definition).length > 0;
+  const scope = { context: context as never, state: { threadId, requestId, thread: agent.thread } }; // as the caller typed it
+  const found = isStatic ? undefined : await wanted(thread, signal, () => chooseModels(thread, model, settings, scope));
+  if (found !== undefined) thread.lend(requestId, { models: found.models });
+  const models = found && namesOf(found);
+  const counted = options.contextPolicy ?? settings.contextPolicy ?? {};
+  const exactCounter = await loadCounter(thread, counted, models?.names[0]);
+  const hasFunction = typeof definition.systemPrompt === "function";
   const prompt = hasFunction ? await wanted(thread, signal, () => promptFor(thread, settings, context)) : {};
-  return { type: "prepared", askId, given: { ...prompt, context, tools: facts, exactCounter, held } };
+  return { type: "prepared", askId, given: { ...prompt, context, tools: facts, models, exactCounter, held } };
 }
 
 /** What a function of the caller gives, unless the caller or the server stops waiting: it may never end. */

@@ -1,4 +1,5 @@
 import type { AnyAgent, RequestScope } from "../../agent/definition/config.ts";
+import { type ProviderModel, type ResolveModel, staticModels } from "../../agent/definition/language-model.ts";
 import type { AnyTool, ResolveTool, Tools } from "../../agent/definition/tool.ts";
 import type { AgentEvent } from "../../agent/event.ts";
 import type { ReactAgent } from "../../agent/react/agent.ts";
@@ -16,6 +17,20 @@ import type { Tokens } from "../session/tokens.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 import { type HookLimit, untilAborted } from "../time-limits.ts";
 import type { ToolPool } from "../tools/limits.ts";
+
+/** What a request was given that no log has, and the models that were found for it. */
+export interface Lent {
+  readonly tools?: Tools;
+  readonly headers?: { readonly [name: string]: string };
+  /** Empty: they were not found. */
+  readonly models: readonly ProviderModel[];
+}
+
+/** The models that an agent has before there is a request. Empty: they are named, or a function chooses them. */
+export function ownModels({ model }: AnyAgent): readonly ProviderModel[] {
+  const list = staticModels(model);
+  return list.every((item) => typeof item !== "string") ? list : [];
+}
 
 /** What an effect needs of its thread. */
 export interface Scene {
@@ -35,6 +50,8 @@ export interface Scene {
   /** The same, after a renewal if the last one is too old. When it is false, the request has ended here. */
   readonly ensureHeld: () => Promise<boolean>;
   readonly scope: (requestId: string) => RequestScope<never>;
+  readonly resolveModel: ResolveModel | undefined;
+  readonly lent: (requestId: string | undefined) => Lent;
   /** The messages that a model call was shown, if it is the last one. */
   readonly shown: (callId: string) => readonly Message[];
   /** How long the request was at work, if it has a time limit: its entries tell the next process. */
@@ -69,6 +86,12 @@ export interface RegisteredTool {
   readonly tool: AnyTool;
 }
 
+/** The headers that a resumed request was asked with. */
+export type ServerHeaders = (
+  threadId: string,
+  refs: Refs,
+) => Lent["headers"] | undefined | Promise<Lent["headers"] | undefined>;
+
 /** What a live thread is given when it starts. */
 export interface ThreadOptions {
   readonly definition: AnyAgent;
@@ -90,6 +113,9 @@ export interface ThreadOptions {
   readonly registered: Map<string, RegisteredTool>;
   /** Finds the code of a tool that was registered in another process. */
   readonly resolveTool: ResolveTool | undefined;
+  readonly resolveModel: ResolveModel | undefined;
+  /** The headers that the request came with. */
+  readonly headers: ServerHeaders | undefined;
   readonly listen: (event: AgentEvent) => void;
   /** Another process holds the thread, or the store is closed: nothing can be done here any more. */
   readonly lost: (error: unknown) => void;
@@ -99,14 +125,17 @@ export interface ThreadOptions {
 export function lostOptions(scene: Scene, requestId: string): Failure | undefined {
   const { run } = scene.agent().state;
   if (run?.requestId !== requestId) return undefined;
-  const { hasContext = false, askedTools = [] } = run.options;
+  const { hasContext = false, askedTools = [], askedHeaders = [], model = [] } = run.options;
   const tools = scene.tools();
+  const { headers = {}, models } = scene.lent(requestId);
   const lost = [
     ...(hasContext && scene.scope(requestId).context === undefined ? ["the context"] : []),
     ...askedTools.filter((name) => !Object.hasOwn(tools, name)).map((name) => `the tool ${name}`),
+    ...askedHeaders.filter((name) => !Object.hasOwn(headers, name)).map((name) => `the header ${name}`),
+    ...(models.length === 0 ? model.map((name) => `the model ${name}`) : []),
   ];
   if (lost.length === 0) return undefined;
-  const message = `The request was asked with ${lost.join(", ")}, which this process does not have. Give its server or host the functions \`context\` and \`tools\`, and ask again.`;
+  const message = `The request was asked with ${lost.join(", ")}, which this process does not have. Give its server or host the functions \`context\`, \`tools\`, \`headers\` and \`resolveModel\`, and ask again.`;
   return { code: "options_lost", message };
 }
 

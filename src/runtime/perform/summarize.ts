@@ -1,5 +1,5 @@
 import type { Summarizer } from "../../agent/definition/config.ts";
-import { type ProviderModel, qualifiedModelName } from "../../agent/definition/language-model.ts";
+import { type ProviderModel, qualifiedModelName, staticModels } from "../../agent/definition/language-model.ts";
 import type { Summarize } from "../../agent/directive.ts";
 import { failedSummary, NOT_SMALLER } from "../../agent/react/summary-plan.ts";
 import type { Signal } from "../../agent/signal.ts";
@@ -11,6 +11,7 @@ import type { SummaryPayload } from "../../thread/kinds.ts";
 import { contentText } from "../../thread/message.ts";
 import { WHOLE_ANSWER_TIMEOUTS, withRetries } from "../model/call.ts";
 import { classifyModelError, ModelError } from "../model/failure.ts";
+import { findModels } from "../model/find-models.ts";
 import { RequestError } from "../request/request-error.ts";
 import type { SummarySpan } from "../telemetry/telemetry.ts";
 import { hookAnswer, untilAborted } from "../time-limits.ts";
@@ -63,9 +64,11 @@ export async function writeSummary(
   const span = scene.telemetry.summary({ range, requestId, model }, scene);
   let paid: { readonly call?: JsonObject } = {};
   let verdict: SummaryVerdict | undefined;
+  let asked: ProviderModel | undefined;
   try {
     const stopped = signal ?? new AbortController().signal;
-    const { content, ...call } = await span.within(() => written(scene, { range, maxTokens }, span, model, stopped));
+    if (scene.definition.summarizer === undefined) asked = await modelFor(scene, model, requestId, stopped);
+    const { content, ...call } = await span.within(() => written(scene, { range, maxTokens }, span, asked, stopped));
     paid = call;
     verdict = acceptSummary(range, content, { lane });
     if (!verdict.accepted) throw notAccepted(verdict.reason);
@@ -76,7 +79,7 @@ export async function writeSummary(
     const reason = HeddleError.isInstance(error) ? error.message : "The summarizer threw an error.";
     const isLarge = verdict?.accepted === false && verdict.reason === "not_smaller";
     const code = isLarge ? NOT_SMALLER : codeOf(error, scene);
-    return { ok: false, error, code, reason, ...paid, ...brokenCall(scene, model, error) };
+    return { ok: false, error, code, reason, ...paid, ...brokenCall(asked, error) };
   }
 }
 
@@ -95,11 +98,16 @@ function codeOf(error: unknown, { ports }: Scene): string {
 }
 
 /** Of a call that broke off when the provider had counted its tokens already. */
-function brokenCall(scene: Scene, name: string | undefined, error: unknown): { readonly call?: JsonObject } {
-  if (!ModelError.isInstance(error) || error.partial === undefined || Object.keys(error.partial.usage).length === 0) {
+function brokenCall(asked: ProviderModel | undefined, error: unknown): { readonly call?: JsonObject } {
+  if (
+    asked === undefined ||
+    !ModelError.isInstance(error) ||
+    error.partial === undefined ||
+    Object.keys(error.partial.usage).length === 0
+  ) {
     return {};
   }
-  const model = qualifiedModelName(modelFor(scene, name));
+  const model = qualifiedModelName(asked);
   return { call: { model, usage: error.partial.usage, finishReason: "error" } };
 }
 
@@ -107,7 +115,7 @@ async function written(
   scene: Scene,
   { range, maxTokens }: { readonly range: SummaryRange; readonly maxTokens: number },
   span: SummarySpan,
-  name: string | undefined,
+  model: ProviderModel | undefined,
   signal: AbortSignal,
 ): Promise<Written> {
   const { summarizer } = scene.definition;
@@ -117,8 +125,8 @@ async function written(
   };
   await beforeAttempt();
   if (summarizer !== undefined) return { content: await writtenBy(summarizer, range, scene, signal) };
+  if (model === undefined) throw new RequestError({ code: "model_unresolved", message: NO_MODEL });
   const { messages } = summaryRequest(range, { maxTokens });
-  const model = modelFor(scene, name);
   const { streaming, streamIdleTimeoutMs: idleTimeoutMs, modelMaxRetries } = scene.definition;
   // As a stream it can be seen to have fallen silent.
   const call = { model, messages, streaming, idleTimeoutMs, signal, ports: scene.ports };
@@ -153,8 +161,23 @@ function textGiven(content: unknown): string {
   throw new RequestError({ code: "summary_not_accepted", message: "The summarizer gave no text." });
 }
 
-function modelFor({ definition }: Scene, name: string | undefined): ProviderModel {
-  if (name === undefined) return definition.model;
+const NO_MODEL =
+  "No model can write the summary: the agent's `model` is a function. Name one in the policy: summarizationModel.";
+
+/** The model that the policy names, else the one of the request, else the agent's. */
+async function modelFor(
+  scene: Scene,
+  name: string | undefined,
+  requestId: string | undefined,
+  signal: AbortSignal,
+): Promise<ProviderModel | undefined> {
+  const { definition, ports } = scene;
+  if (name === undefined) {
+    const [known] = scene.lent(requestId).models;
+    const own = known === undefined ? staticModels(definition.model).slice(0, 1) : [known];
+    const limit = { ports, timeoutMs: definition.hookTimeoutMs, signal };
+    return (await findModels({ options: scene, hookLimit: limit }, own))[0];
+  }
   const found = definition.models?.[name];
   if (found !== undefined) return found;
   const message = `The policy names ${name} as summarizationModel, and the agent has no such model. Give it: models: { "${name}": model }.`;

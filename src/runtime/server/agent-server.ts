@@ -1,5 +1,7 @@
 import { checkToolName } from "../../agent/definition/checks.ts";
 import type { AgentContext, AgentOutput, AnyAgent } from "../../agent/definition/config.ts";
+import { modelChoiceProblem } from "../../agent/definition/define-agent.ts";
+import { type ModelChoice, modelList, modelNames } from "../../agent/definition/language-model.ts";
 import type { AnyTool } from "../../agent/definition/tool.ts";
 import { type WaitingCall, waitingCalls } from "../../agent/react/agent.ts";
 import type { Signal, SteerKind } from "../../agent/signal.ts";
@@ -15,6 +17,7 @@ import type { Setting } from "../../thread/kinds.ts";
 import type { Content, ToolSpec, UserMessage } from "../../thread/message.ts";
 import type { Thread } from "../../thread/thread.ts";
 import type { Loop } from "../loop.ts";
+import { findModels } from "../model/find-models.ts";
 import {
   checkAskOptions,
   checkBranchOptions,
@@ -262,6 +265,18 @@ export class AgentServer<Given extends AnyAgent = AnyAgent> implements AsyncDisp
   }
 
   /**
+   * The same for the model: its name, or a list of names as in an agent. A model object cannot be stored (`not_portable`), and a
+   * name that is not found here is `model_unresolved`.
+   */
+  async setModel(model: string | readonly string[] | null, options: SettingOptions = {}): Promise<OperationAnswer> {
+    this.#check();
+    checkSettingOptions("setModel", options);
+    const value = model === null ? null : portableModel(model);
+    if (value !== null) await findModels(this.#live, value);
+    return this.#set("setModel", { type: "model", value }, options);
+  }
+
+  /**
    * The same for a tool: name, description and schema are stored. The code stays in this process. Other processes find it in
    * the agent's `tools` or by `resolveTool`, else the model is not shown the tool there.
    */
@@ -344,6 +359,14 @@ function portablePrompt(systemPrompt: unknown): string {
     throw new SettingError({ code: "not_portable", message });
   }
   throw invalid("systemPrompt must be text or null.");
+}
+
+function portableModel(model: ModelChoice): readonly string[] {
+  const problem = modelChoiceProblem(model);
+  if (problem !== undefined) throw invalid(`model ${problem}.`);
+  if (modelList(model).every((item) => typeof item === "string")) return modelNames(model);
+  const message = "A model object cannot be stored with the thread. Set its name, and give `models` or `resolveModel`.";
+  throw new SettingError({ code: "not_portable", message });
 }
 
 function invalid(message: string): RequestError {

@@ -19,7 +19,7 @@ export async function ask(
   given: Content | UserMessage,
   options: AskOptions<unknown>,
 ): Promise<AgentRequest> {
-  const { signal, context, tools, refs } = options;
+  const { signal, context, tools, model, headers, refs } = options;
   if (signal?.aborted) throw askAborted();
   if (options.requestId !== undefined) checkName("requestId", options.requestId);
   const keys = keysOf(options);
@@ -28,7 +28,7 @@ export async function ask(
   if (open !== undefined) return open; // in a queue it would wait for its own end
   const { requestId = loop.options.ports.ids("req") } = options;
   const ask = { requestId, content, keys, options: storedOptions(options, loop.options.definition), refs };
-  return loop.ask(ask, { context, tools, signal });
+  return loop.ask(ask, { context, tools, model, headers, signal });
 }
 
 /** The open request, if these are its keys and words. */

@@ -1,6 +1,14 @@
 import type { CallEnvironment, CallRecord } from "../../agent/model-call.ts";
 import type { ReactAgent } from "../../agent/react/agent.ts";
-import { counterFor, heldFor, policyOf, shownTools, systemPromptOf, toolsFor } from "../../agent/react/call-context.ts";
+import {
+  counterFor,
+  currentModel,
+  heldFor,
+  policyOf,
+  shownTools,
+  systemPromptOf,
+  toolsFor,
+} from "../../agent/react/call-context.ts";
 import type { ContextPolicyInput } from "../../projection/policy/fields.ts";
 import { ContextPolicy } from "../../projection/policy/policy.ts";
 import type { ExplainedEntry } from "../../projection/projection.ts";
@@ -33,13 +41,14 @@ export async function explain(
 /** The same for the next call, of an agent that has loaded enough. */
 export function explainNext(agent: ReactAgent): readonly ExplainedEntry[] {
   const { settings, state, thread } = agent;
-  const { projector, model, readers } = settings;
+  const { projector, readers } = settings;
+  const model = currentModel(agent);
   const asked = state.run ?? state.last?.run;
   const held = heldFor(agent);
   const policy = policyOf(agent, held, asked);
   const system = systemPromptOf(agent, held);
   const tools = asked === undefined ? shownTools(agent, held) : toolsFor(agent, asked, held);
-  const tokenCounter = counterFor(policy, settings, thread);
+  const tokenCounter = counterFor(policy, { ...settings, model }, thread);
   return projector.explain({ model, readers, thread, policy, system, tools, tokenCounter });
 }
 
@@ -73,8 +82,10 @@ async function lastRecord(store: ThreadStore, thread: Thread): Promise<CallRecor
   return undefined;
 }
 
-function explainCall(call: CallView, { settings }: ReactAgent, thread: Thread): readonly ExplainedEntry[] {
-  const { projector, model, readers } = settings;
+function explainCall(call: CallView, agent: ReactAgent, thread: Thread): readonly ExplainedEntry[] {
+  const { settings } = agent;
+  const { projector, readers } = settings;
+  const model = currentModel(agent);
   const { basisLastSeq, lane, policy, environment } = call;
   const { systemPrompt: system, tools } = environment;
   return projector.explain({
@@ -85,6 +96,6 @@ function explainCall(call: CallView, { settings }: ReactAgent, thread: Thread): 
     system,
     tools: tools as unknown as readonly ToolSpec[], // written by us
     lane,
-    tokenCounter: counterFor(policy, settings, thread),
+    tokenCounter: counterFor(policy, { ...settings, model }, thread),
   });
 }

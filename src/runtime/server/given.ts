@@ -17,7 +17,7 @@ const HOOK = { name: "The function that makes the system prompt", code: "system_
 export interface PromptSource {
   readonly hookLimit: HookLimit;
   readonly options: {
-    readonly definition: Pick<AnyAgent, "systemPrompt">;
+    readonly definition: Pick<AnyAgent, "systemPrompt" | "tokenCounter">;
     readonly threadId: string;
     readonly onError: (error: unknown, origin: ErrorOrigin) => void;
   };
@@ -50,11 +50,17 @@ function failed(what: string, cause?: unknown): RequestError {
 
 /** The exact counter, if the policy asks for one that the agent does not have. */
 export async function loadCounter(
-  { settings }: ReactAgent,
-  { tokenEstimator }: ContextPolicyInput,
+  { agent: { settings }, options: { definition } }: CounterSource,
+  { tokenEstimator = settings.contextPolicy?.tokenEstimator }: ContextPolicyInput,
+  model: string | undefined,
 ): Promise<TokenCounter | undefined> {
-  const isLacking = tokenEstimator === "exact" && settings.exactCounter === undefined;
-  return isLacking ? loadExactCounter(settings.model ?? "") : undefined;
+  if (tokenEstimator !== "exact" || definition.tokenCounter !== undefined) return undefined;
+  return loadExactCounter(model ?? settings.model ?? "");
+}
+
+interface CounterSource {
+  readonly agent: ReactAgent;
+  readonly options: { readonly definition: Pick<AnyAgent, "tokenCounter"> };
 }
 
 /** What the model is told of tools; their schemas are converted here. */

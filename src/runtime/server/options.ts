@@ -1,9 +1,11 @@
 import type { AgentConfig, AgentContext, AnyAgent, Limits } from "../../agent/definition/config.ts";
+import type { ModelChoice, ResolveModel } from "../../agent/definition/language-model.ts";
 import type { ResolveTool, Tools } from "../../agent/definition/tool.ts";
 import type { ContextPolicyInput } from "../../projection/policy/fields.ts";
 import type { ThreadStore } from "../../stores/port.ts";
 import type { Refs } from "../../thread/entry.ts";
 import type { OnError } from "../callbacks.ts";
+import type { ServerHeaders } from "../perform/scene.ts";
 import type { RuntimePorts } from "../ports.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 
@@ -19,6 +21,10 @@ export interface ServerOptions<Given extends AnyAgent> {
   readonly tools?: ((threadId: string, refs: Refs) => Tools | Promise<Tools>) | undefined;
   /** Finds the code of a tool that was registered on a thread, in place of the agent's `resolveTool`. Default: that of the agent. */
   readonly resolveTool?: ResolveTool | undefined;
+  /** Finds a model by its name, in place of the agent's `resolveModel`. Default: that of the agent. */
+  readonly resolveModel?: ResolveModel | undefined;
+  /** The headers that such a request came with; they are never stored either. Default: none. */
+  readonly headers?: ServerHeaders | undefined;
   /** Gives up the start, which then is `server_stopped`; a server that has started is stopped by `stop`. Default: none. */
   readonly signal?: AbortSignal | undefined;
   /** Who claims the thread. Default a name of its own; a lasting one takes over at once after a crash. */
@@ -67,6 +73,16 @@ interface AskFields
     AgentConfig,
     "maxOutputTokens" | "temperature" | "topP" | "stopSequences" | "seed" | "reasoning" | "providerOptions"
   > {
+  /**
+   * The model of this request, its name, or a list as in an agent. Its name is stored; another process finds the model by this
+   * name. Default: the one that was set, else the agent's.
+   */
+  readonly model?: ModelChoice | undefined;
+  /**
+   * HTTP headers of each model call. They may hold secrets, so only their names are stored. In another process they come from the
+   * `headers` of its server or host. Default: none.
+   */
+  readonly headers?: { readonly [name: string]: string } | undefined;
   /**
    * Whether the model may or must call tools. "required" and a tool hold for the first call of the request, so that it can
    * end. Default: the agent's.

@@ -1,5 +1,5 @@
 import type { AgentConfig, AnyAgent, ToolChoiceSetting } from "../../agent/definition/config.ts";
-import { qualifiedModelName } from "../../agent/definition/language-model.ts";
+import { modelNames, staticModels } from "../../agent/definition/language-model.ts";
 import type { AnyTool, Tools } from "../../agent/definition/tool.ts";
 import type { Usage, UsageByModel } from "../../agent/model-call.ts";
 import type { ReactSettings, ToolTraits } from "../../agent/react/settings.ts";
@@ -28,11 +28,12 @@ export async function settingsFor(
   const { name, model, systemPrompt, contextPolicy, maxIterations, outputRetries, stopWhen, tools, output, readers } =
     definition;
   const wantsExact = contextPolicy?.tokenEstimator === "exact" && definition.tokenCounter === undefined;
-  const fullName = qualifiedModelName(model);
-  warnOfUnknownWindow(definition, fullName, warn);
+  const [fullName, ...fallbacks] = modelNames(staticModels(model));
+  if (fullName !== undefined) warnOfUnknownWindow(definition, fullName, warn);
   return {
     name,
     model: fullName,
+    ...(fallbacks.length > 0 && { fallbacks }),
     systemPrompt: typeof systemPrompt === "string" ? systemPrompt : undefined,
     contextPolicy,
     ...(await toolSettings(tools, limit)),
@@ -48,13 +49,14 @@ export async function settingsFor(
     ),
     projector: definition.projector ?? createProjector({ keep: 2 }),
     readers,
-    exactCounter: wantsExact ? await loadExactCounter(fullName) : definition.tokenCounter,
+    exactCounter: wantsExact ? await loadExactCounter(fullName ?? "") : definition.tokenCounter,
     summarizes: true,
     summaryWindow: (name) => {
       const { summarizer, models } = definition;
       if (summarizer?.maxInputTokens !== undefined) return summarizer.maxInputTokens;
-      const model = name === undefined || summarizer !== undefined ? definition.model : models?.[name];
-      return model === undefined ? undefined : limitsOf(qualifiedModelName(model))?.window;
+      const isOwn = name === undefined || summarizer !== undefined;
+      const [own] = isOwn ? modelNames(staticModels(definition.model)) : modelNames(models?.[name] ?? []);
+      return own === undefined ? undefined : limitsOf(own)?.window;
     },
     stopWhen,
     isSpent: spending(definition.limits, warn),

@@ -15,6 +15,7 @@ import { ignoreErrorsOf, systemWarn, warnOnce } from "../callbacks.ts";
 import { type Live, newLive } from "../live/live.ts";
 import type { Given } from "../live/signal.ts";
 import { Loop } from "../loop.ts";
+import { findModelsAgain, namesOf } from "../model/find-models.ts";
 import { moveEarlierOperation, waitingRows } from "../perform/answer.ts";
 import type { ThreadOptions } from "../perform/scene.ts";
 import { runtimePorts } from "../ports.ts";
@@ -115,6 +116,8 @@ async function start<Given extends AnyAgent>(
       tools: options.tools,
       registered: hooks.registered ?? new Map(),
       resolveTool: options.resolveTool,
+      resolveModel: options.resolveModel,
+      headers: options.headers,
       tokens,
       listen: hooks.listen ?? (() => undefined),
       lost: (error) => {
@@ -167,7 +170,16 @@ async function givenAgain(
   { requestId, refs: json, options: asked }: Run,
   signal: AbortSignal,
 ): Promise<Given> {
-  const { threadId, tools: toolsOf, context: contextOf, warn, onError, ports, definition } = loop.options;
+  const {
+    threadId,
+    tools: toolsOf,
+    headers: headersOf,
+    context: contextOf,
+    warn,
+    onError,
+    ports,
+    definition,
+  } = loop.options;
   const limit = { ports, timeoutMs: definition.hookTimeoutMs, signal };
   const refs = json as Refs; // of the ask
   try {
@@ -177,12 +189,18 @@ async function givenAgain(
     const tools = toolsOf && (await again("tools", limit, () => toolsOf(threadId, refs)));
     const facts =
       tools === undefined ? undefined : await again("tools", limit, () => factsOf(checkTools(tools), limit));
-    if (tools !== undefined) loop.lend(requestId, tools);
+    if (tools !== undefined) loop.lend(requestId, { tools });
+    const headers = asked.askedHeaders && headersOf && (await again("headers", limit, () => headersOf(threadId, refs)));
+    if (headers !== undefined) loop.lend(requestId, { headers });
     const held = heldFor(loop.agent);
-    const exactCounter = await loadCounter(loop.agent, asked.contextPolicy ?? held.contextPolicy ?? {});
+    const scope = { context: context as never, state: { threadId, requestId, thread: loop.agent.thread } }; // as the caller typed it
+    const found = await findModelsAgain({ options: loop.options, hookLimit: limit }, asked.model, held, scope);
+    if (found !== undefined) loop.lend(requestId, { models: found.models });
+    const models = found && namesOf(found);
+    const exactCounter = await loadCounter(loop, asked.contextPolicy ?? held.contextPolicy ?? {}, models?.names[0]);
     // Without its context the request makes no call, and the prompt could throw.
     const prompt = isLost ? {} : await untilAborted(signal, () => promptFor(loop, held, context));
-    return { ...prompt, context, tools: facts, exactCounter };
+    return { ...prompt, context, tools: facts, models, exactCounter };
   } catch (error) {
     if (!(error instanceof GivenError)) throw error;
     const { cause, code, message } = error;
@@ -197,10 +215,14 @@ function checkTools(tools: Tools): Tools {
   throw new TypeError("The function `tools` must return an object with tools, or undefined.");
 }
 
-const FAILED = { context: { code: "context_failed" }, tools: { code: "tools_failed" } } as const;
+const FAILED = {
+  context: { code: "context_failed" },
+  tools: { code: "tools_failed" },
+  headers: { code: "headers_failed" },
+} as const;
 
 async function again<Value>(
-  name: "context" | "tools",
+  name: keyof typeof FAILED,
   limit: HookLimit,
   make: () => Value | Promise<Value>,
 ): Promise<Value> {
@@ -211,11 +233,11 @@ async function again<Value>(
   }
 }
 
-/** The caller's own `context` or `tools` function threw or did not answer: the request cannot be resumed, now or at the next start. */
+/** The caller's own `context`, `tools` or `headers` function threw or did not answer: the request cannot be resumed, now or at the next start. */
 class GivenError extends Error {
-  readonly code: "context_failed" | "tools_failed";
+  readonly code: (typeof FAILED)[keyof typeof FAILED]["code"];
 
-  constructor(name: "context" | "tools", cause: unknown) {
+  constructor(name: keyof typeof FAILED, cause: unknown) {
     const { code } = FAILED[name];
     const isLate = RequestError.isInstance(cause) && cause.code === code;
     const message = isLate

@@ -1,5 +1,5 @@
 import type { AgentConfig, AnyAgent, Limits } from "../../agent/definition/config.ts";
-import { fieldProblem } from "../../agent/definition/define-agent.ts";
+import { fieldProblem, modelChoiceProblem } from "../../agent/definition/define-agent.ts";
 import type { RequestLimits, StoredRequestOptions } from "../../agent/signal.ts";
 import { checkedInput } from "../../projection/policy/policy.ts";
 import { copyJsonObject, isPlainObject } from "../../thread/json.ts";
@@ -12,10 +12,11 @@ import { CALL_FIELDS, callSettings } from "./settings.ts";
  * are allowed: `allowedTools` chooses among those of the agent.
  */
 export function storedOptions(options: AskOptions<unknown>, definition: AnyAgent): StoredRequestOptions {
-  const { contextPolicy, allowedTools, maxIterations, context, tools = {} } = options;
+  const { contextPolicy, allowedTools, maxIterations, context, tools = {}, headers, model } = options;
   const names = Object.keys(tools);
   const call = callOptions(options);
   const limits = limitsOf(options, definition);
+  if (model !== undefined) checkModel(model);
   return {
     ...(context !== undefined && { hasContext: true }),
     ...(names.length > 0 && { askedTools: names }),
@@ -24,6 +25,7 @@ export function storedOptions(options: AskOptions<unknown>, definition: AnyAgent
     ...(maxIterations !== undefined && { maxIterations: checked("maxIterations", maxIterations) }),
     ...(call && { call }),
     ...(limits && { limits }),
+    ...(headers && { askedHeaders: headerNames(headers) }),
   };
 }
 
@@ -42,6 +44,17 @@ function limitsOf({ limits }: AskOptions<unknown>, { limits: own }: AnyAgent): R
   }
   const { maxTokens, maxCostUsd }: Limits = checked("limits", { ...limits, costUsd: own?.costUsd });
   return { ...(maxTokens !== undefined && { maxTokens }), ...(maxCostUsd !== undefined && { maxCostUsd }) };
+}
+
+function checkModel(model: unknown): void {
+  const problem = modelChoiceProblem(model);
+  if (problem !== undefined) throw invalid("model", problem);
+}
+
+function headerNames(headers: unknown): readonly string[] {
+  const isFine = isPlainObject(headers) && Object.values(headers).every((value) => typeof value === "string");
+  if (!isFine) throw invalid("headers", "must be an object of texts");
+  return Object.keys(headers);
 }
 
 function checked<Value>(name: keyof AgentConfig, value: Value): Value {

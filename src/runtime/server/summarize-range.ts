@@ -1,5 +1,12 @@
 import type { ReactAgent } from "../../agent/react/agent.ts";
-import { counterFor, heldFor, policyOf, shownTools, systemPromptOf } from "../../agent/react/call-context.ts";
+import {
+  counterFor,
+  currentModel,
+  heldFor,
+  policyOf,
+  shownTools,
+  systemPromptOf,
+} from "../../agent/react/call-context.ts";
 import { type SummaryPlan, summaryPlan } from "../../agent/react/summary-plan.ts";
 import { ProjectionError } from "../../projection/error.ts";
 import { ContextPolicy } from "../../projection/policy/policy.ts";
@@ -65,7 +72,8 @@ function workFor(agent: ReactAgent, { fromSeq, toSeq }: Given, written: number |
 /** All but the turns that the policy keeps; where the view does not even fit any more, all but the open request. */
 function boundaryOf(agent: ReactAgent, policy: ContextPolicy, lane: string): number | undefined {
   const { thread, settings, state } = agent;
-  const { projector, model, readers } = settings;
+  const { projector, readers } = settings;
+  const model = currentModel(agent);
   const held = heldFor(agent);
   try {
     const { meta } = projector.project({
@@ -76,7 +84,7 @@ function boundaryOf(agent: ReactAgent, policy: ContextPolicy, lane: string): num
       tools: shownTools(agent, held),
       model,
       readers,
-      tokenCounter: counterFor(policy, settings, thread),
+      tokenCounter: counterFor(policy, { ...settings, model }, thread),
     });
     return meta.boundary;
   } catch (error) {

@@ -44,9 +44,9 @@ export async function continueRun<Given extends AnyAgent>(
   if (ended !== undefined) return endedHandle(agent, restored, ended, token);
   if (run !== undefined) checkDecisions(run, options);
   const last = new LastToken(token);
-  const { context, tools } = options;
+  const { context, tools, headers } = options;
   if (tools !== undefined) await factsOf(tools); // throws here, because later it would fail the run
-  const server = await openServer(agent, setup, verified, { context, tools, listen: last.listen });
+  const server = await openServer(agent, setup, verified, { context, tools, headers, listen: last.listen });
   try {
     const { request } = server;
     if (request === undefined) throw lost(verified.state.requestId);
@@ -79,6 +79,7 @@ interface ServerStart {
   readonly context: unknown;
   /** The tools of the request. */
   readonly tools?: Tools | undefined;
+  readonly headers?: ContinueOptions<AnyAgent>["headers"];
   readonly listen: (event: AgentEvent) => void;
   /** A signal to post instead of resuming the run. */
   readonly instead?: Signal;
@@ -89,7 +90,7 @@ async function openServer<Given extends AnyAgent>(
   agent: Given,
   setup: RunSetup,
   token: RunToken,
-  { context, tools, listen, instead }: ServerStart,
+  { context, tools, headers, listen, instead }: ServerStart,
 ): Promise<AgentServer<Given>> {
   const { store, isOwn, ports, telemetry, warn, onError } = setup;
   const { thread, threadId, rev } = token;
@@ -106,6 +107,7 @@ async function openServer<Given extends AnyAgent>(
       onError,
       context: () => context as never, // typed by the caller
       ...(tools !== undefined && { tools: () => tools }),
+      ...(headers !== undefined && { headers: () => headers }),
     },
     {
       unclaimed: isOwn,

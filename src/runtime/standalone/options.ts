@@ -50,7 +50,7 @@ interface TokenOptions<Given extends AnyAgent>
 /** How `react.continue` resumes a run from its token: decisions, context, tools and the store. */
 export interface ContinueOptions<Given extends AnyAgent>
   extends TokenOptions<Given>,
-    Pick<AskOptions, "signal" | "tools">,
+    Pick<AskOptions, "signal" | "tools" | "headers">,
     Decisions {
   /** Asks this next, on the thread of the token, when its run has ended. While the run is open: `busy`. Default: none. */
   readonly query?: Content | UserMessage | undefined;

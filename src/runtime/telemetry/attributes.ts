@@ -29,7 +29,7 @@ export function directiveAttributes(directive: {
 }
 
 /** The model that is called. Spans and metrics use the same names. */
-export function modelAttributes(model: ProviderModel): Attributes {
+export function modelAttributes(model: Pick<ProviderModel, "provider" | "modelId">): Attributes {
   return { "gen_ai.provider.name": providerNameOf(model), "gen_ai.request.model": model.modelId };
 }
 
@@ -75,7 +75,7 @@ const PROVIDERS: readonly (readonly [provider: RegExp, name: string])[] = [
 ];
 
 /** The value of `gen_ai.provider.name`, such as "openai" for "openai.responses". */
-function providerNameOf(model: ProviderModel): string {
+function providerNameOf(model: Pick<ProviderModel, "provider" | "modelId">): string {
   return PROVIDERS.find(([provider]) => provider.test(model.provider))?.[1] ?? modelIdentity(model).provider;
 }
 

@@ -118,7 +118,8 @@ class InvocationSpan implements RequestSpan {
 
   /** `forget` is called when the span ends. */
   constructor(source: SpanSource, request: RequestIds, scene: TelemetryScene, forget: () => void) {
-    const { name, model } = scene.definition;
+    const { name } = scene.definition;
+    const [model] = scene.lent(request.requestId).models;
     this.#source = source;
     this.#agent = name;
     this.#forget = forget;
@@ -128,7 +129,7 @@ class InvocationSpan implements RequestSpan {
       parent: source.api.context.active(),
       attributes: {
         "gen_ai.operation.name": "invoke_agent",
-        ...modelAttributes(model),
+        ...(model && modelAttributes(model)),
         ...agentAttributes(scene),
         ...directiveAttributes(request),
       },
@@ -164,7 +165,7 @@ class InvocationSpan implements RequestSpan {
 }
 
 interface ChatStart {
-  readonly model: ProviderModel;
+  readonly model: Pick<ProviderModel, "provider" | "modelId">;
   readonly attributes: Attributes;
   readonly parent: Context;
 }
@@ -219,9 +220,10 @@ class ChatSpan implements ModelSpan {
 /** Starts the span of a model call of a request. */
 function startChatSpan(source: SpanSource, directive: LlmStream, scene: TelemetryScene): ChatSpan {
   const { definition } = scene;
-  const { basis, settings, requestId } = directive;
+  const { basis, settings, requestId, modelIndex = 0 } = directive;
+  const [provider = "", ...modelId] = (basis.model ?? "").split(":");
   return new ChatSpan(source, scene, {
-    model: definition.model,
+    model: scene.lent(requestId).models[modelIndex] ?? { provider, modelId: modelId.join(":") },
     parent: source.parentOf(requestId, scene),
     attributes: {
       ...settingsAttributes(settings as ModelSettings), // made from the fields of the definition
@@ -284,7 +286,7 @@ function startSummarySpan(source: SpanSource, work: SummaryWork, scene: Telemetr
     parent: source.parentOf(requestId, scene),
     attributes: { ...agentAttributes(scene), ...attributes },
   });
-  const model = named === undefined ? definition.model : definition.models?.[named];
+  const model = named === undefined ? scene.lent(requestId).models[0] : definition.models?.[named];
   const isAsked = definition.summarizer === undefined && model !== undefined;
   const chat = isAsked ? new ChatSpan(source, scene, { model, attributes, parent: span.context }) : undefined;
   return {

@@ -1,4 +1,5 @@
 import type { AnyAgent } from "../../agent/definition/config.ts";
+import type { ProviderModel } from "../../agent/definition/language-model.ts";
 import type { Tools } from "../../agent/definition/tool.ts";
 import type { LlmStream, ToolExec } from "../../agent/directive.ts";
 import type { AgentEvent } from "../../agent/event.ts";
@@ -16,6 +17,7 @@ export interface TelemetryScene {
   readonly threadId: string;
   readonly ports: RuntimePorts;
   readonly tools: () => Tools;
+  readonly lent: (requestId: string | undefined) => { readonly models: readonly ProviderModel[] };
 }
 
 /** The span of a request, from its ask to its end. */

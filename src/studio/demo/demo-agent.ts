@@ -1,5 +1,6 @@
 import type { AnyAgent, Summarizer } from "../../agent/definition/config.ts";
 import { defineAgent } from "../../agent/definition/define-agent.ts";
+import { staticModels } from "../../agent/definition/language-model.ts";
 import { systemRuntimePorts } from "../../runtime/ports.ts";
 import type { Content } from "../../thread/message.ts";
 import type { SuggestedPrompt } from "../contract.ts";
@@ -35,7 +36,7 @@ export function demoAgent(options: DemoOptions = {}) {
 }
 
 export function isDemo({ model }: AnyAgent): boolean {
-  return model.provider === DEMO.provider;
+  return staticModels(model).some((item) => typeof item !== "string" && item.provider === DEMO.provider);
 }
 
 /** The prompts that the demo offers. Each shows one feature. */

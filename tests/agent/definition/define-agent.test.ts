@@ -32,7 +32,9 @@ describe("a field that no agent has is refused, and the message names the one th
 });
 
 test("the name of a model is no model, and the message says what is", () => {
-  expect(() => define({ model: "gpt-5" })).toThrow(/such as openai\("gpt-5"\), not its name/);
+  expect(() => define({ model: "" })).toThrow(/model must be a name/);
+  expect(() => define({ model: [] })).toThrow(/model must not be an empty list/);
+  expect(() => define({ model: ["openai:gpt-5", 5] })).toThrow(/model must be a language model of the AI SDK/);
 });
 
 describe("a tool that could never run is refused", () => {

@@ -1,4 +1,4 @@
-import { type AskOptions, memoryStore } from "heddle";
+import { memoryStore } from "heddle";
 import { sqliteStore } from "heddle/sqlite";
 import { type ScriptedStep, scriptedModel } from "heddle/testing";
 import { describe, expect, test } from "vitest";
@@ -118,7 +118,7 @@ test.each([
 ])("an ask with a wrong %s is refused, and the thread is as it was", async (name, value, message) => {
   const on = await stage();
   const server = await on.start({ script: ["Ok."] });
-  const error = await failureOf(on.end(server.ask("Go.", { [name]: value } as AskOptions)));
+  const error = await failureOf(on.end(server.ask("Go.", { [name]: value } as never)));
   expect(error).toMatchObject({ code: "invalid_options", message: expect.stringContaining(message) });
   expect(await on.log()).toEqual([]);
 });

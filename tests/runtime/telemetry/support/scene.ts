@@ -24,7 +24,7 @@ export function scene({ provider = "openai.responses", times = [0], ...config }:
   const left = [...times];
   const clock = (): number => (left.length > 1 ? left.shift() : left[0]) ?? 0;
   const ports = { ...systemRuntimePorts, clock };
-  return { definition, threadId: "thread_1", ports, tools: () => definition.tools };
+  return { definition, threadId: "thread_1", ports, tools: () => definition.tools, lent: () => ({ models: [model] }) };
 }
 
 export function llmStream(changes: Partial<LlmStream> = {}): LlmStream {

@@ -1,0 +1,132 @@
+import { memoryStore } from "heddle";
+import { recordedCall } from "heddle/core";
+import { sqliteStore } from "heddle/sqlite";
+import { type ScriptedStep, scriptedModel } from "heddle/testing";
+import { describe, expect, test } from "vitest";
+import { fastFile } from "../../support/temp-folder.ts";
+import { anything, eventsOf, expectWhole, failureOf, proveAll, type Stage, stage } from "../support/stage.ts";
+
+const NODE = { holder: "node" };
+const GONE = { error: { status: 404 } };
+const BUSY = { error: { status: 503 } };
+
+/** A model that is known as `test:name`. */
+function named(on: Stage, modelId: string, script: readonly ScriptedStep[]) {
+  return scriptedModel(script, { provider: "test", modelId, after: on.ports.after });
+}
+
+/** The record of each model call, and of each attempt that was made again. */
+async function calls(on: Stage) {
+  return (await on.log()).flatMap(({ payload }) => {
+    const record = recordedCall({ payload });
+    const { retried } = payload as { readonly retried?: { readonly code: string; readonly model?: string } };
+    return record === undefined ? [] : [[record.model, retried?.model ?? record.attempts ?? 1]];
+  });
+}
+
+describe.each([
+  ["memory", () => memoryStore()],
+  ["SQLite", () => sqliteStore(fastFile())],
+])("a list of models on %s", (_name, open) => {
+  test("is tried in order: the next one at once after an error that stays, and the log and an event name it", async () => {
+    const on = await stage({ store: open() });
+    const a = named(on, "a", [GONE, "From a."]);
+    const b = named(on, "b", [{ calls: [{ name: "look" }] }, "From b."]);
+    const tools = { look: { inputSchema: anything, execute: () => "seen" } };
+    const server = await on.start({ model: [a, b], tools });
+    const request = await on.end(server.ask("Go."));
+    const before = on.ports.clock();
+    const result = await on.end(request.result);
+    expect(on.ports.clock()).toBe(before);
+    expect(result.text).toBe("From b.");
+    expect(Object.keys(result.usageByModel)).toEqual(["test:a", "test:b"]);
+    expect(await calls(on)).toEqual([
+      ["test:a", "test:b"],
+      ["test:b", 2],
+      ["test:b", 1],
+    ]);
+    const events = await eventsOf(request);
+    expectWhole(events);
+    const retried = events.filter(({ kind }) => kind === "llm_retried").map(({ data }) => data);
+    expect(retried).toMatchObject([{ attempt: 1, waitMs: 0, model: "test:b", failure: { code: "model_not_found" } }]);
+    // The next request starts with the first model again.
+    expect((await on.end((await on.end(server.ask("More."))).result)).text).toBe("From a.");
+    expect(await proveAll(on.store, on.threadId)).toBe(3);
+  });
+
+  test("gives each model its retries, and fails with the failure of the last one", async () => {
+    const on = await stage({ store: open() });
+    const [a, b] = [named(on, "a", [BUSY, BUSY]), named(on, "b", [BUSY, GONE])];
+    const server = await on.start({ model: [a, b], modelMaxRetries: 1 });
+    const { failure } = await failureOf(on.end((await on.end(server.ask("Go."))).result));
+    expect(failure?.code).toBe("model_not_found");
+    expect([a.requests.length, b.requests.length]).toEqual([2, 2]);
+    expect(await calls(on)).toEqual([
+      ["test:a", 1],
+      ["test:a", "test:b"],
+      ["test:b", 1],
+      ["test:b", 4],
+    ]);
+  });
+
+  test("goes on in another process with the model that was reached, and with the attempts that are left", async () => {
+    const on = await stage({ store: open() });
+    const rules = { modelMaxRetries: 2 };
+    const first = await on.start(
+      { model: [named(on, "a", [GONE]), named(on, "b", [BUSY, { hang: true }])], ...rules },
+      NODE,
+    );
+    const { id } = await on.end(first.ask("Go."));
+    await on.pass(2_000);
+    const [a, b, c] = [named(on, "a", []), named(on, "b", [BUSY]), named(on, "c", ["From c."])];
+    const second = await on.start({ model: [a, b, c], ...rules }, NODE);
+    expect((await on.end(second.result(id))).text).toBe("From c.");
+    // One attempt of b failed, one ended with its process, and the third was the last.
+    expect([a.requests.length, b.requests.length]).toEqual([0, 1]);
+    expect(await calls(on)).toEqual([
+      ["test:a", "test:b"],
+      ["test:b", 1],
+      ["test:b", "test:c"],
+      ["test:c", 5],
+    ]);
+    await proveAll(on.store, on.threadId);
+  });
+});
+
+test.each([
+  ["a stream that was cut", { text: "Half", error: { status: 503 }, after: 1 }],
+  ["a wait that is too long", { error: { status: 429, retryAfterMs: 3_600_000 } }],
+  ["a wrong key", { error: { status: 401 } }],
+])("the next model is called after %s", async (_what, step) => {
+  const on = await stage();
+  const model = [named(on, "a", [step]), named(on, "b", ["From b."])];
+  const server = await on.start({ model, modelMaxRetries: 0 });
+  const { text } = await on.end((await on.end(server.ask("Go."))).result);
+  expect(text).toBe("From b.");
+  await proveAll(on.store, on.threadId);
+});
+
+test("no other model is called after a refusal or a cancel", async () => {
+  const on = await stage();
+  const b = named(on, "b", []);
+  const refusing = { finishReason: "content-filter", text: "" } as const;
+  const filtered = await on.start({ model: [named(on, "a", [refusing]), b] });
+  expect((await failureOf(on.end((await on.end(filtered.ask("Go."))).result))).failure?.code).toBe("model_refused");
+  await on.end(filtered.stop());
+  const hanging = await on.start({ model: [named(on, "a", [{ hang: true }]), b] });
+  const request = await on.end(hanging.ask("Go on."));
+  await on.end(hanging.cancel());
+  expect((await failureOf(on.end(request.result))).code).toBe("request_cancelled");
+  expect(b.requests).toEqual([]);
+});
+
+test("a model with a larger window gets the whole context after one that refused it as too long", async () => {
+  const on = await stage();
+  const long = { error: { status: 400, message: "prompt is too long" } };
+  const model = [named(on, "a", [long, long]), named(on, "b", ["From b."])];
+  const contextPolicy = { maxInputTokens: 6_000 };
+  const server = await on.start({ model, contextPolicy, modelMaxRetries: 0 });
+  const words = `${"word ".repeat(900)}end`;
+  expect((await on.end((await on.end(server.ask(words))).result)).text).toBe("From b.");
+  expect(JSON.stringify(model[1]?.requests[0]?.messages)).toContain("end");
+});
