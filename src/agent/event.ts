@@ -10,7 +10,11 @@ export type TerminationReason = "final_answer" | "max_iterations" | "limit" | "s
 
 /** The data of each event kind. */
 export interface EventData {
-  readonly request_started: { readonly lane: string };
+  readonly request_started: {
+    readonly lane: string;
+    /** The request that this one continues. */
+    readonly continues?: string;
+  };
   readonly llm_started: { readonly model?: string; readonly estimatedTokens: number; readonly messages: number };
   /**
    * A piece of the answer. Of a call that the provider itself runs, `text` is the JSON text of its whole arguments, its result

@@ -113,6 +113,8 @@ export type Signal =
   | {
       readonly type: "ask";
       readonly content: Content;
+      /** Continue the request with this id, the last one of the thread, instead of a new ask. The content is not read. */
+      readonly continues?: string;
       readonly requestId?: string;
       readonly options?: StoredRequestOptions;
       readonly refs?: Refs;

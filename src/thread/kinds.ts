@@ -56,7 +56,7 @@ export type AiMessagePayload = InLane & {
   /** An answer that was interrupted, or the last output of a tool that was stopped. */
   readonly partial?: true | "cancelled" | "timed_out";
   /** Of a user message in a running request: how it was added. */
-  readonly steer?: "steer" | "inject" | "follow_up" | "repair";
+  readonly steer?: "steer" | "inject" | "follow_up" | "repair" | "continue";
   /** Of such a message: its author, when it is not the user. */
   readonly source?: string;
   /** Of an ask: the name of the agent, and the options of the request. */
@@ -78,6 +78,12 @@ export type AiMessagePayload = InLane & {
 
 /** A note. Any JSON; agents write these fields. */
 export type NotePayload = InLane & {
+  /** The request starts on the ask and the results of this one, by the agent with this name. */
+  readonly continues?: string;
+  readonly agent?: string;
+  readonly options?: JsonObject;
+  readonly requestId?: string;
+  readonly runId?: string;
   /** The request started again: the number of the attempt. */
   readonly attempt?: number;
   /** A server stopped during the request: the calls that had started. */

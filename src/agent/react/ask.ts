@@ -15,7 +15,7 @@ import {
   waitingCalls,
 } from "./agent.ts";
 import { type CallContext, contextForCall, heldFor, shownTools } from "./call-context.ts";
-import { askEntry } from "./entries.ts";
+import { askEntry, continueEntry, goOnEntry } from "./entries.ts";
 import { startNextCall } from "./next-call.ts";
 import { runFromAsk } from "./state.ts";
 import { scheduleTimeLimit } from "./time-limit.ts";
@@ -42,13 +42,22 @@ export function handleAsk(agent: ReactAgent, ask: Ask): Step {
 
 function startRequest(
   agent: ReactAgent,
-  { options = {}, refs = {}, systemPrompt, content }: Ask,
+  { options = {}, refs = {}, systemPrompt, content, continues }: Ask,
   requestId: string,
 ): Step {
-  const lane = agent.state.activeContextRef;
-  const runId = agent.ports.ids("run");
-  const entry = askEntry({ requestId, runId, lane, refs: refs as JsonObject }, content, options, agent.settings.name); // refs are scalars
-  const step = commitEntries(updateFlight(unchanged(agent), { runId, systemPrompt }), entry);
+  const before = continues === undefined ? undefined : agent.state.last?.run;
+  const lane = before?.lane ?? agent.state.activeContextRef;
+  const ids = { requestId, runId: agent.ports.ids("run"), lane, refs: refs as JsonObject }; // refs are scalars
+  const { runId } = ids;
+  const { name } = agent.settings;
+  const entries =
+    before === undefined || continues === undefined
+      ? [askEntry(ids, content, options, name)]
+      : [
+          continueEntry(ids, continues, { ...before.options, ...options }, name),
+          ...(before.spoken === undefined ? [] : [goOnEntry(ids)]),
+        ];
+  const step = commitEntries(updateFlight(unchanged(agent), { runId, systemPrompt }), ...entries);
   const { run } = step.agent.state;
   if (run === undefined) return unchanged(agent); // unreachable: the entry above starts a run
   let context: CallContext;
@@ -56,9 +65,12 @@ function startRequest(
     context = contextForCall(step.agent, run);
   } catch (error) {
     const isOverflow = ProjectionError.isInstance(error) && error.code === "budget_overflow";
-    throw isOverflow ? pendingError(step.agent, agent, content) : error;
+    throw isOverflow && before === undefined ? pendingError(step.agent, agent, content) : error;
   }
-  const started = emitEvent(scheduleTimeLimit(step, run), run, { kind: "request_started", data: { lane } });
+  const started = emitEvent(scheduleTimeLimit(step, run), run, {
+    kind: "request_started",
+    data: { lane, ...(continues !== undefined && { continues }) },
+  });
   return startNextCall(started, run, { context, of: step.agent.thread });
 }
 
@@ -75,10 +87,14 @@ function pendingError(agent: ReactAgent, { thread }: ReactAgent, content: Conten
 
 function askRefusal(agent: ReactAgent, ask: Ask, requestId: string): Failure | undefined {
   const { settings, state } = agent;
+  if (ask.continues !== undefined) {
+    const refusal = continueRefusal(agent, ask.continues);
+    if (refusal !== undefined) return refusal;
+  }
   if (state.run !== undefined) return { code: "busy", message: busyMessage(agent), retryable: true };
   const malformed = malformedAsk(ask);
   if (malformed !== undefined) return malformed;
-  if (!hasContent(ask.content)) {
+  if (ask.continues === undefined && !hasContent(ask.content)) {
     return {
       code: "empty_ask",
       message: 'The ask is empty. Pass a text, or parts such as { type: "text", text } or a file.',
@@ -101,8 +117,26 @@ function askRefusal(agent: ReactAgent, ask: Ask, requestId: string): Failure | u
   if (chosen !== undefined && !(allowedTools ?? tools).includes(String(chosen))) {
     return unknownTool(`toolChoice names ${JSON.stringify(chosen)}; this request has`, allowedTools ?? tools);
   }
+  if (ask.continues !== undefined) return undefined; // its ask was accepted
   const reason = settings.accept?.(agent, { content: ask.content, requestId });
   return reason === undefined ? undefined : { code: "not_accepted", message: reason };
+}
+
+/** Why a request cannot be continued. Only the last one can: a later ask has other words before it. */
+function continueRefusal({ state: { run, last } }: ReactAgent, continues: string): Failure | undefined {
+  if (run?.requestId === continues) {
+    const message = "The request has not ended. Wait for it, or cancel it first.";
+    return { code: "request_running", message, retryable: true };
+  }
+  if (run !== undefined) return undefined; // busy
+  if (last?.run.requestId !== continues) {
+    const message = `Another request came after it${last && `: ${last.run.requestId}`}. Only the last request of a thread can be continued. Ask again.`;
+    return { code: "request_superseded", message };
+  }
+  const isComplete = last.end.status === "completed" && last.end.terminationReason === "final_answer";
+  return isComplete
+    ? { code: "request_completed", message: "The request has its final answer. Ask something new." }
+    : undefined;
 }
 
 /** Says what the agent is waiting for, and what the caller can do. */

@@ -18,6 +18,27 @@ export function askEntry(run: RunIds, content: Content, options: StoredRequestOp
   return message(run, { role: "user", content, ...own, agent }, {});
 }
 
+/** Starts a request on the ask and the results of another one. It is a note, because no message is added. */
+export function continueEntry(
+  run: RunIds,
+  continues: string,
+  options: StoredRequestOptions,
+  agent: string,
+): EntryInput {
+  const own = Object.keys(options).length === 0 ? {} : { options };
+  const { lane: contextRef, requestId, runId } = run;
+  return {
+    kind: "note",
+    payload: json({ contextRef, continues, ...own, agent, requestId, runId }),
+    refs: runRefs(run),
+  };
+}
+
+/** Follows an answer that was cut or sent back: providers refuse a prompt that ends with an answer. */
+export function goOnEntry(run: RunIds): EntryInput {
+  return message(run, { role: "user", content: "Your answer was interrupted here. Continue.", steer: "continue" }, {});
+}
+
 export function steerEntry(run: Run, { id, steer, content, source, refs }: Steer): EntryInput {
   const from = source === undefined ? {} : { source };
   const entry = message(

@@ -14,12 +14,13 @@ const NEXT = 1;
 
 /** The number of the last event that follows from the entries of a run. `last` is the number before this entry. */
 export function eventSeqAfter(last: number, { kind, payload }: Entry): number {
-  const { role, steer, call, toolCalls } = payload as JsonObject; // payloads are JSON
+  const { role, steer, call, toolCalls, continues } = payload as JsonObject; // payloads are JSON
   const counted = isPlainObject(call) ? call["eventSeq"] : undefined;
   if (typeof counted === "number") {
     const calls = Array.isArray(toolCalls) ? toolCalls.length : 0;
     return counted + OF_AN_ANSWER + (calls > 0 ? calls * OF_A_CALL + OF_AN_EXCHANGE : NEXT);
   }
   if (kind === "ai_message" && role === "user") return last + (steer === undefined ? OF_AN_ASK : 1);
+  if (kind === "note" && continues !== undefined) return last + OF_AN_ASK;
   return last + 1;
 }

@@ -175,10 +175,17 @@ export function withRefs(run: Run, refs: Refs = {}): Run {
   return { ...run, refs: { ...run.refs, ...refs } as JsonObject }; // refs are scalars
 }
 
-/** The run that an entry starts, if it is an ask. A steer is not an ask. */
+/** The id of the request that an entry continues. Undefined for all other entries. */
+export function continuedBy({ kind, payload }: Pick<Entry, "kind" | "payload">): string | undefined {
+  const { continues } = payload as JsonObject; // every payload is a JSON object
+  return kind === "note" && typeof continues === "string" ? continues : undefined;
+}
+
+/** The run that an entry starts, if it is an ask or continues a request. A steer is not an ask. */
 export function runFromAsk({ kind, payload, refs, seq }: Entry): Run | undefined {
   const { role, requestId, runId, contextRef, steer, options } = payload as JsonObject; // every payload is a JSON object
-  if (kind !== "ai_message" || role !== "user" || steer !== undefined) return undefined;
+  const isAsk = kind === "ai_message" && role === "user" && steer === undefined;
+  if (!isAsk && continuedBy({ kind, payload } as Pick<Entry, "kind" | "payload">) === undefined) return undefined;
   if (typeof requestId !== "string" || typeof runId !== "string" || refs.requestId !== requestId) return undefined;
   const { requestId: _request, runId: _run, ...others } = refs as JsonObject; // refs are scalars
   return {

@@ -116,6 +116,20 @@ export class AgentHost<Given extends AnyAgent = AnyAgent> implements AsyncDispos
     }
   }
 
+  /** Continues the last request of a thread, as `continueRequest` of a server does. */
+  async continueRequest(
+    threadId: string,
+    requestId: string,
+    options: Partial<AskOptions<AgentContext<Given>>> = {},
+  ): Promise<AgentRequest<AgentOutput<Given>>> {
+    const { signal } = options;
+    return this.#threads.use(threadId, async ({ server, hosted }) => {
+      const request = await server.continueRequest(requestId, options);
+      if (signal !== undefined && request.state !== "done") this.#cancelWith(signal, threadId, request.id);
+      return hosted(request);
+    });
+  }
+
   /** What is asked once more need not wait for the claim: the log answers, or says that the holder has it. */
   async #askedBefore(
     threadId: string,

@@ -94,7 +94,7 @@ function begunInPlace(threadId: string, inPlace: InPlace, options: RecoveryOptio
 
 /** Whether the last ask of a thread was put to this agent, or says of none. */
 export async function isAskedOf(store: ThreadStore, threadId: string, name: string): Promise<boolean> {
-  for await (const entry of store.read(threadId, { reverse: true, kinds: ["ai_message"] })) {
+  for await (const entry of store.read(threadId, { reverse: true, kinds: ["ai_message", "note"] })) {
     if (!isAsk(entry)) continue;
     const { agent = name } = entry.payload as JsonObject; // payloads are JSON
     return agent === name;

@@ -221,13 +221,14 @@ function askPrepared(decision: Decision, askId: string, given: Given, moment: Mo
   // A setting came while the ask was prepared: prepare it again.
   if (given.held !== undefined && hasOtherSettings(live.agent, given.held))
     return update(decision, { isAsking: false });
-  const { requestId, content, options, refs } = ask;
+  const { requestId, content, continues, options, refs } = ask;
   const { systemPrompt, models } = given;
   const signal = {
     type: "ask" as const,
     requestId,
     content,
     options: models?.stored === undefined ? options : { ...options, model: models.stored },
+    ...(continues !== undefined && { continues }),
     ...(refs && { refs }),
     ...(systemPrompt !== undefined && { systemPrompt }),
   };

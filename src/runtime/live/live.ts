@@ -43,6 +43,8 @@ export interface QueuedAsk {
   readonly id: string;
   readonly requestId: string;
   readonly content: Content;
+  /** The request that it continues. */
+  readonly continues?: string | undefined;
   readonly options: StoredRequestOptions;
   readonly refs?: Refs | undefined;
   /** Refs by which it is the same ask when it is repeated. */

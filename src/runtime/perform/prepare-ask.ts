@@ -3,11 +3,11 @@ import type { Tools } from "../../agent/definition/tool.ts";
 import type { ReactAgent } from "../../agent/react/agent.ts";
 import { handleAsk } from "../../agent/react/ask.ts";
 import { heldFor } from "../../agent/react/call-context.ts";
+import { continuedBy } from "../../agent/react/state.ts";
 import type { Signal } from "../../agent/signal.ts";
 import type { HeldSettings } from "../../lanes/setting.ts";
 import type { Entry } from "../../thread/entry.ts";
 import { type JsonObject, type JsonValue, sameJson } from "../../thread/json.ts";
-import type { Content } from "../../thread/message.ts";
 import { mustWait } from "../live/asks.ts";
 import type { QueuedAsk } from "../live/live.ts";
 import type { Given } from "../live/signal.ts";
@@ -52,7 +52,8 @@ export async function prepareAsk(
   ask: QueuedAsk,
   { context, tools, model, headers, signal }: AskFunctions,
 ): Promise<Prepared> {
-  const { id: askId, requestId, content, options } = ask;
+  const { id: askId, requestId, content, continues, options } = ask;
+  const continued = continues === undefined ? {} : { continues };
   await thread.mend(); // what has failed here would look like an open request
   if (signal?.aborted) throw askAborted();
   thread.stopped.throwIfAborted();
@@ -62,7 +63,7 @@ export async function prepareAsk(
   // While a request is open the agent refuses every other one: no function of the caller runs for it.
   const { agent } = thread;
   if (agent.state.run !== undefined) {
-    const { directives } = handleAsk(agent, { type: "ask", requestId, content, options });
+    const { directives } = handleAsk(agent, { type: "ask", requestId, content, options, ...continued });
     if (directives.some(({ type }) => type === "emit_request_error")) return { type: "prepared", askId, given: {} };
   }
   const facts = tools === undefined ? undefined : await wanted(thread, signal, () => factsOf(tools, thread.hookLimit));
@@ -98,11 +99,11 @@ async function wanted<Value>(
 }
 
 /** The entry of this ask, if it was asked before: a caller that asks again may not have heard that it was taken. */
-async function findKnown(thread: AskedThread, { keys, content }: QueuedAsk): Promise<Entry | undefined> {
+async function findKnown(thread: AskedThread, { keys, ...words }: QueuedAsk): Promise<Entry | undefined> {
   for (const [ref, value] of keys) {
     const ask = await find(thread, ref, value);
     if (ask === undefined) continue;
-    if (!hasWords(ask, content)) throw reused(ask.refs.requestId ?? "", ref);
+    if (!hasWords(ask, words)) throw reused(ask.refs.requestId ?? "", ref);
     return ask;
   }
   return undefined;
@@ -117,8 +118,10 @@ async function find(asked: AskedThread, ref: string, value: string): Promise<Ent
   return asked.agent.thread === thread ? ask : findAsk(asked, ref, value);
 }
 
-export function hasWords({ payload }: Entry, content: Content): boolean {
-  return sameJson((payload as JsonObject)["content"], content as JsonValue); // both are JSON
+/** Whether an ask has this content, or continues this request. */
+export function hasWords(entry: Entry, { content, continues }: Pick<QueuedAsk, "content" | "continues">): boolean {
+  if (continues !== undefined) return continuedBy(entry) === continues;
+  return sameJson((entry.payload as JsonObject)["content"], content as JsonValue); // both are JSON
 }
 
 export function reused(requestId: string, ref: string): RequestError {

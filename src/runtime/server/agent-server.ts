@@ -35,7 +35,7 @@ import type { AgentRequest, SteerAnswer } from "../request/request.ts";
 import { RequestError, requestCancelled } from "../request/request-error.ts";
 import type { RequestResult } from "../request/result.ts";
 import { outcomeOf } from "../tools/result.ts";
-import { ask } from "./ask.ts";
+import { ask, continueRequest } from "./ask.ts";
 import { commandRefs, decisionOf } from "./command-refs.ts";
 import { explain } from "./explain.ts";
 import { factsOf } from "./given.ts";
@@ -112,6 +112,21 @@ export class AgentServer<Given extends AnyAgent = AnyAgent> implements AsyncDisp
     const [options = {}] = given as [options?: AskOptions]; // whatever the context is
     checkAskOptions(options);
     const request = await ask(this.#live, content, options);
+    return request as AgentRequest<AgentOutput<Given>>; // its result is of the definition's output
+  }
+
+  /**
+   * Continues the last request after a failure, a cancel or a limit: a new request on the same ask and its results, without
+   * another message of the user. Its options are those of the ask, replaced by the given ones. Refused as
+   * `request_not_found`, `request_running`, `request_completed` or `request_superseded`.
+   */
+  async continueRequest(
+    requestId: string,
+    options: Partial<AskOptions<AgentContext<Given>>> = {},
+  ): Promise<AgentRequest<AgentOutput<Given>>> {
+    this.#check();
+    checkAskOptions(options);
+    const request = await continueRequest(this.#live, requestId, options as AskOptions); // whatever the context is
     return request as AgentRequest<AgentOutput<Given>>; // its result is of the definition's output
   }
 

@@ -1,4 +1,5 @@
 import { isAsk } from "../../agent/react/restore.ts";
+import { runFromAsk } from "../../agent/react/state.ts";
 import { copyJsonRepaired, isPlainObject } from "../../thread/json.ts";
 import type { Content, UserMessage } from "../../thread/message.ts";
 import { checkName } from "../../thread/options.ts";
@@ -7,7 +8,8 @@ import { askAborted, hasWords, reused } from "../perform/prepare-ask.ts";
 import type { AgentRequest } from "../request/request.ts";
 import { RequestError } from "../request/request-error.ts";
 import type { AskOptions } from "./options.ts";
-import { findAsk, pastRequest, type RequestLog } from "./past-request.ts";
+import { findAsk, pastRequest, type RequestLog, requestNotFound } from "./past-request.ts";
+import { givenBefore } from "./start.ts";
 import { storedOptions } from "./stored-options.ts";
 
 /** A ref by which an ask is known when it is asked again. */
@@ -24,17 +26,51 @@ export async function ask(
   if (options.requestId !== undefined) checkName("requestId", options.requestId);
   const keys = keysOf(options);
   const content = contentOf(given);
-  const open = openRequest(loop, keys, content);
+  const open = openRequest(loop, keys, { content });
   if (open !== undefined) return open; // in a queue it would wait for its own end
   const { requestId = loop.options.ports.ids("req") } = options;
   const ask = { requestId, content, keys, options: storedOptions(options, loop.options.definition), refs };
   return loop.ask(ask, { context, tools, model, headers, signal });
 }
 
+/** Starts a request on the ask and the results of one that has ended. What was given with it and is not stored is made again. */
+export async function continueRequest(
+  loop: Loop,
+  continues: string,
+  options: AskOptions<unknown>,
+): Promise<AgentRequest> {
+  const { signal, refs } = options;
+  if (signal?.aborted) throw askAborted();
+  checkName("requestId", continues);
+  if (options.requestId !== undefined) checkName("requestId", options.requestId);
+  const keys = keysOf(options);
+  const words = { content: "", continues };
+  const open = openRequest(loop, keys, words);
+  if (open !== undefined) return open;
+  await loop.mend();
+  const asked = await findAsk(loop, "requestId", continues);
+  const run = asked && runFromAsk(asked);
+  if (run === undefined) throw requestNotFound(continues);
+  if (loop.agent.state.run?.requestId === continues) throw stillRunning(continues); // in a queue it would wait for its own end
+  const { requestId = loop.options.ports.ids("req") } = options;
+  const given = await givenBefore(loop, run, options);
+  const stored = storedOptions({ ...options, ...given }, loop.options.definition);
+  return loop.ask({ requestId, ...words, keys, options: stored, refs }, { ...given, signal });
+}
+
+function stillRunning(requestId: string): RequestError {
+  const message = "The request has not ended. Wait for it, or cancel it first.";
+  return new RequestError({ code: "request_running", requestId, retryable: true, message });
+}
+
 /** The open request, if these are its keys and words. */
-function openRequest({ agent, current }: Loop, keys: readonly Key[], content: Content): AgentRequest | undefined {
+function openRequest(
+  { agent, current }: Loop,
+  keys: readonly Key[],
+  words: Parameters<typeof hasWords>[1],
+): AgentRequest | undefined {
   const ask = current && agent.thread.filterByRef("requestId", current.id, { partial: true }).find(isAsk);
-  return ask !== undefined && hasWords(ask, content) && keys.some(([ref, value]) => ask.refs[ref] === value)
+  return ask !== undefined && hasWords(ask, words) && keys.some(([ref, value]) => ask.refs[ref] === value)
     ? current
     : undefined;
 }
@@ -52,7 +88,7 @@ export async function askedBefore(
   for (const [ref, value] of keysOf(options)) {
     const ask = await findAsk(log, ref, value);
     if (ask === undefined) continue;
-    if (!hasWords(ask, content)) throw reused(ask.refs.requestId ?? "", ref);
+    if (!hasWords(ask, { content })) throw reused(ask.refs.requestId ?? "", ref);
     return pastRequest(log, ask);
   }
   return undefined;

@@ -1,6 +1,6 @@
 import type { AgentEvent, EventDraft, Suspension } from "../../agent/event.ts";
 import { isAsk } from "../../agent/react/restore.ts";
-import { type EndedRun, evolve, INITIAL_STATE, readRequestEnd } from "../../agent/react/state.ts";
+import { continuedBy, type EndedRun, evolve, INITIAL_STATE, readRequestEnd } from "../../agent/react/state.ts";
 import type { Entry } from "../../thread/entry.ts";
 import type { JsonObject } from "../../thread/json.ts";
 import type { Thread } from "../../thread/thread.ts";
@@ -42,7 +42,7 @@ export async function resultOfRequest(
     return known.result;
   }
   const ask = await findAsk(live, "requestId", requestId);
-  if (ask === undefined) throw notFound(requestId);
+  if (ask === undefined) throw requestNotFound(requestId);
   const { entries, ended } = await endedRequest(live, ask);
   return pastResult(live.options.definition, entries, ended);
 }
@@ -54,7 +54,7 @@ export async function findAsk(live: RequestLog, ref: string, value: string): Pro
   if (loaded !== undefined) return loaded;
   const is = (entry: Entry): boolean => entry.refs[ref] === value && isAsk(entry); // also where a store knows no option refs
   const { store, ports } = live.options;
-  const wanted = { kinds: ["ai_message"], refs: { [ref]: value }, is };
+  const wanted = { kinds: ["ai_message", "note"], refs: { [ref]: value }, is };
   return findOlderEntry({ store, ports, signal: live.stopped }, thread, wanted);
 }
 
@@ -63,9 +63,12 @@ export async function pastRequest(live: RequestLog, ask: Entry): Promise<AgentRe
   const { entries, ended } = await endedRequest(live, ask);
   const { requestId, runId, lane } = ended.run;
   const result = pastResult(live.options.definition, entries, ended);
+  const continues = continuedBy(ask);
   const events = new EventLog(1);
   const of = { id: requestId, runId };
-  const told = loggedEvents(of, entries, [{ kind: "request_started", data: { lane } }]);
+  const told = loggedEvents(of, entries, [
+    { kind: "request_started", data: { lane, ...(continues !== undefined && { continues }) } },
+  ]);
   for (const event of told) events.push(event);
   const terminal = await terminalEvent(ended, result);
   const at = entries.at(-1)?.at ?? ask.at;
@@ -142,7 +145,7 @@ function timedOut(requestId: string, timeoutMs: number): RequestError {
   return new RequestError({ code: "result_timeout", requestId, retryable: true, message });
 }
 
-function notFound(requestId: string): RequestError {
+export function requestNotFound(requestId: string): RequestError {
   const message = `The thread has no request ${requestId}. It was never taken here: ask, with this requestId if you like.`;
   return new RequestError({ code: "request_not_found", requestId, message });
 }

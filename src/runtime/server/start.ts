@@ -17,6 +17,7 @@ import type { Given } from "../live/signal.ts";
 import { Loop } from "../loop.ts";
 import { findModelsAgain, namesOf } from "../model/find-models.ts";
 import { moveEarlierOperation, waitingRows } from "../perform/answer.ts";
+import type { AskFunctions } from "../perform/prepare-ask.ts";
 import type { ThreadOptions } from "../perform/scene.ts";
 import { runtimePorts } from "../ports.ts";
 import { RequestError } from "../request/request-error.ts";
@@ -29,7 +30,7 @@ import { type HookLimit, hookAnswer, untilAborted } from "../time-limits.ts";
 import { findHeldTools, toolSources } from "../tools/held-tools.ts";
 import { explainNext } from "./explain.ts";
 import { factsOf, loadCounter, promptFor } from "./given.ts";
-import type { ServerOptions } from "./options.ts";
+import type { AskOptions, ServerOptions } from "./options.ts";
 import { settingsFor } from "./settings.ts";
 
 export const LEASE_TTL_MS = 10_000;
@@ -161,6 +162,29 @@ async function openLoop(options: ThreadOptions, first: StartHooks["first"], sign
   } catch (error) {
     void loop.stop(0, serverStopped()).catch(() => undefined); // nobody got it
     throw error;
+  }
+}
+
+/** What is not stored of a request that is continued: that which is given now, else as for one that is resumed. */
+export async function givenBefore(
+  { options: { threadId, context: contextOf, tools: toolsOf, headers: headersOf, ports, definition } }: Loop,
+  { refs: json, options: asked }: Run,
+  { context, tools, headers, model, signal }: AskOptions<unknown>,
+): Promise<Omit<AskFunctions, "signal">> {
+  const limit = { ports, timeoutMs: definition.hookTimeoutMs, signal };
+  const refs = json as Refs; // of the ask
+  try {
+    const lacksContext = context === undefined && asked.hasContext === true;
+    return {
+      context: lacksContext ? await again("context", limit, () => contextOf(threadId, refs)) : context,
+      tools: tools ?? (asked.askedTools && (await again("tools", limit, () => toolsOf?.(threadId, refs)))),
+      headers: headers ?? (asked.askedHeaders && (await again("headers", limit, () => headersOf?.(threadId, refs)))),
+      model: model ?? (typeof definition.model === "function" ? undefined : asked.model),
+    };
+  } catch (error) {
+    if (!(error instanceof GivenError)) throw error;
+    const { code, message, cause } = error;
+    throw new RequestError({ code, message, cause });
   }
 }
 

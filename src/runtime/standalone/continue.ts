@@ -36,11 +36,7 @@ export async function continueRun<Given extends AnyAgent>(
   const verified = await readToken(token, agent, { ...setup, revocations });
   const restored = await agentAt(setup, verified);
   const { run, last: ended } = restored.state;
-  if (query !== undefined) {
-    // The log in the store may be ahead of the token, and is checked when the thread is claimed.
-    if (run !== undefined && verified.thread !== undefined) throw stillOpen(run.requestId);
-    return askNext(agent, query, options, verified);
-  }
+  if (query !== undefined) return askNext(agent, query, options, verified); // while the run is open, it is refused as busy
   if (ended !== undefined) return endedHandle(agent, restored, ended, token);
   if (run !== undefined) checkDecisions(run, options);
   const last = new LastToken(token);
@@ -68,11 +64,6 @@ async function askNext<Given extends AnyAgent>(
 ): Promise<RunHandle<Given>> {
   const place = thread === undefined ? { threadId } : { thread };
   return (await beginRun(agent, query, { ...options, ...place } as RunOptions<Given>)).handle; // the caller typed its context
-}
-
-function stillOpen(requestId: string): RequestError {
-  const message = "The run of this token has not ended, so it cannot be asked. Continue it without `query` first.";
-  return new RequestError({ code: "busy", requestId, retryable: true, message });
 }
 
 interface ServerStart {

@@ -18,7 +18,7 @@ interface Written {
   readonly isError?: boolean;
   readonly partial?: "cancelled" | "timed_out";
   readonly details?: JsonValue;
-  readonly steer?: SteerKind;
+  readonly steer?: SteerKind | "continue";
   readonly approved?: boolean;
   readonly reason?: string;
   /** The reason, in logs of 0.1. */
@@ -94,7 +94,8 @@ function draftsOf(entry: Entry, all: readonly Entry[], attempt: number): readonl
   if (role === "tool") return [toolDraft(entry, "tool_completed", all)];
   if (role === "assistant" && callId !== undefined) return answerDrafts(callId, written, recordedCall(entry));
   if (steer === "repair") return [{ kind: "output_repaired", data: { issues: [], attempt } }];
-  return steer === undefined ? [] : [{ kind: "input_injected", data: { id: signalId, steer, content } }];
+  if (steer === undefined || steer === "continue") return [];
+  return [{ kind: "input_injected", data: { id: signalId, steer, content } }];
 }
 
 function toolDraft(

@@ -1,4 +1,4 @@
-import { type RequestEnd, readRequestEnd } from "../../agent/react/state.ts";
+import { continuedBy, type RequestEnd, readRequestEnd } from "../../agent/react/state.ts";
 import { thaw } from "../../providers/message-parts.ts";
 import type { Entry } from "../../thread/entry.ts";
 import { ThreadError } from "../../thread/errors.ts";
@@ -82,6 +82,12 @@ export function toUIMessages(thread: Thread, options: ToUIMessagesOptions = {}):
   };
   for (const entry of laneEntries(thread.toArray({ partial: true }), { lane: checkLane(lane), base: thread.base })) {
     const { requestId } = entry.refs;
+    const continued = spoken.get(continuedBy(entry) ?? "");
+    if (continued !== undefined && requestId !== undefined) {
+      spoken.set(requestId, continued); // one message, with the end of the last request
+      continued.end = undefined;
+      continue;
+    }
     const end = readRequestEnd(entry.payload);
     const isRead = KINDS.has(entry.kind) || end !== undefined;
     if (requestId === undefined || !isRead || "original" in entry.payload) {
@@ -111,7 +117,7 @@ export function toUIMessages(thread: Thread, options: ToUIMessagesOptions = {}):
 interface SpokenById {
   readonly id: string;
   readonly message: SpokenMessage;
-  end?: RequestEnd;
+  end?: RequestEnd | undefined;
 }
 
 function messageOf({ id, message, end }: SpokenById, onError: ErrorText, isFor6: boolean): readonly UIChatMessage[] {
