@@ -24,6 +24,9 @@ interface Mutant {
 
 const MUTANTS = 60;
 
+/** The last branch of a switch over a union. The types prove that no value reaches it, so its mutants are equivalent. */
+const UNREACHABLE = /^default:\s+return [\w.]+ satisfies never;$/;
+
 /**
  * Which tests are run for a file or a folder, in this order: those that would be expected to notice, and that take seconds.
  * The fastest come first, because the first failure ends the run of a mutant. Other folders have `tests/<folder>` and the laws.
@@ -164,9 +167,6 @@ async function mutantsOf(paths: readonly string[]): Promise<readonly Mutant[]> {
     isCounted(mutatorName, codeAt(fileName, location, 0).from),
   );
 }
-
-/** The last branch of a switch over a union. The types prove that no value reaches it, so its mutants are equivalent. */
-const UNREACHABLE = /^default:\s+return [\w.]+ satisfies never;$/;
 
 /** Mutants of messages are not counted. A text with a space in it is a message, not a name or a code. */
 function isCounted(mutatorName: string, from: string): boolean {
