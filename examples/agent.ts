@@ -25,7 +25,7 @@ const request = await server.ask("What's 2+2?");
 for await (const event of request.events()) {
   switch (event.kind) {
     case "tool_started":
-      console.log(`${event.toolName} ${JSON.stringify(event.data.arguments)}`);
+      console.log(`${event.toolName} runs`);
       break;
     case "tool_completed":
       console.log(`  gave ${event.data.content}`);

@@ -6,7 +6,7 @@ import type { ModelFinishReason, Usage, UsageByModel } from "./model-call.ts";
 import type { Failure, SteerKind } from "./signal.ts";
 
 /** Why a request completed. */
-export type TerminationReason = "final_answer" | "max_iterations" | "limit" | "stopped";
+export type TerminationReason = "final_answer" | "max_iterations" | "limit" | "loop_detected" | "stopped";
 
 /** The data of each event kind. */
 export interface EventData {
@@ -44,7 +44,8 @@ export interface EventData {
     /** The view of the thread that the call was made with. */
     readonly view: ProjectionView;
   };
-  readonly tool_started: { readonly arguments: JsonValue };
+  /** Has the arguments only with `redact: false`. The entry of the answer, and `llm_completed`, always have them. */
+  readonly tool_started: { readonly arguments?: JsonValue };
   /** `partial` means that the tool was stopped and this is its last output. `details` is for people; no model is shown it. */
   readonly tool_completed: {
     readonly content: Content;

@@ -3,7 +3,8 @@ import type { WaitingCall } from "../agent/react/agent.ts";
 import type { EntryWindow, ThreadDetail, ThreadRow } from "../studio/contract.ts";
 import type { Entry } from "../thread/entry.ts";
 import { escapeHidden } from "../thread/hidden-characters.ts";
-import type { JsonObject } from "../thread/json.ts";
+import type { JsonObject, JsonValue } from "../thread/json.ts";
+import type { ToolCall } from "../thread/message.ts";
 import type { Steering } from "./chat-steering.ts";
 import type { CommandCall } from "./command.ts";
 import { askForDecision, canAsk, howToDecide } from "./decision-prompt.ts";
@@ -210,6 +211,8 @@ function isBroken(error: unknown): boolean {
 class EventPrinter {
   readonly #out: Output;
   #isMidLine = false;
+  /** The calls of the last answer. */
+  #calls: readonly ToolCall[] = [];
   #isClosed = false;
 
   constructor(out: Output) {
@@ -242,6 +245,10 @@ class EventPrinter {
     await this.#endLine();
   }
 
+  #argumentsOf(toolCallId: string): JsonValue {
+    return this.#calls.find(({ id }) => id === toolCallId)?.arguments ?? {};
+  }
+
   async #print(event: AgentEvent): Promise<void> {
     const { paintError: talk } = this.#out;
     switch (event.kind) {
@@ -255,9 +262,15 @@ class EventPrinter {
         return this.#endLine();
       case "llm_retried":
         return this.line(`${talk("yellow", "retry:")} ${event.data.failure.message}`);
+      case "llm_completed":
+        this.#calls = event.data.toolCalls;
+        return;
       case "tool_started":
         return this.line(
-          talk("dim", `→ ${event.toolName} ${line(escapeHidden(JSON.stringify(event.data.arguments)), 160)}`),
+          talk(
+            "dim",
+            `→ ${event.toolName} ${line(escapeHidden(JSON.stringify(this.#argumentsOf(event.toolCallId))), 160)}`,
+          ),
         );
       case "tool_completed": {
         const text = line(contentText(event.data.content), 160);

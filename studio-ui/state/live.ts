@@ -50,7 +50,7 @@ function changed(live: Live, event: AgentEvent): Partial<Live> {
     case "llm_completed":
       return { note: "" };
     case "tool_started":
-      return { ...NO_LIVE_REQUEST, ...tool(live, event, { state: "running", arguments: event.data.arguments }) };
+      return { ...NO_LIVE_REQUEST, ...tool(live, event, { state: "running", ...event.data }) };
     case "approval_requested":
       return {
         ...NO_LIVE_REQUEST,

@@ -7,10 +7,11 @@ import type { Content, Message, ToolCall, ToolSpec } from "../../thread/message.
 import type { Thread } from "../../thread/thread.ts";
 import type { TokenCounter } from "../../tokens/counter.ts";
 import type { Usage } from "../model-call.ts";
+import type { ToolOutcome } from "../signal.ts";
 import type { ModelChoice, ProviderModel, ResolveModel } from "./language-model.ts";
 import type { InferInput, InputSchema } from "./schema.ts";
 import type { StopWhenCondition } from "./stop-when.ts";
-import type { CombinedContext, ResolveTool, Tools } from "./tool.ts";
+import type { CombinedContext, ResolveTool, ToolContentPart, Tools } from "./tool.ts";
 
 /** The request that a function of the agent is called for. The context is never stored. */
 export interface RequestScope<Context> {
@@ -46,6 +47,12 @@ export interface ModelRequest {
 /** Whether a call may run. "ask" makes it wait for approval. The text of `deny` is shown to the model as the reason. */
 export type GuardVerdict = "allow" | "ask" | { readonly deny: string };
 
+/** The changes of `afterToolCall` to a result: text, or parts as `content()` takes them. A field that is absent stays. */
+interface ShownResult {
+  readonly content?: string | readonly ToolContentPart[] | undefined;
+  readonly isError?: boolean | undefined;
+}
+
 /** Writes the summaries of old entries. */
 export interface Summarizer {
   /**
@@ -64,7 +71,7 @@ export type ToolChoiceSetting = "auto" | "none" | "required" | { readonly tool: 
 /** How much a model thinks before it answers. */
 export type Reasoning = "provider-default" | "none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
 
-/** Limits of tokens and cost of one request. */
+/** Limits of one request: tokens, cost and repeated calls. */
 export interface Limits {
   /** The most input plus output tokens of one request, as the provider reports them. Default: no limit. */
   readonly maxTokens?: number | undefined;
@@ -75,6 +82,11 @@ export interface Limits {
    * counts. Must be synchronous. An error that it throws ends the request before its next call. Default: none.
    */
   readonly costUsd?: ((usage: Usage, model: string) => number) | undefined;
+  /**
+   * How often one request may call a tool with equal arguments, from 2. The request then completes as `loop_detected`, before its
+   * next model call. Default: no limit.
+   */
+  readonly repeatedCalls?: number | undefined;
 }
 
 /** The argument of `defineAgent`. Only `model` is required. */
@@ -107,7 +119,7 @@ export interface AgentConfig<
   /** Completes a request before its next model call when any of these conditions is true. Default: none. */
   readonly stopWhen?: StopWhenCondition | readonly StopWhenCondition[] | undefined;
   /**
-   * How long a function of the agent, server or host may take, in milliseconds: `systemPrompt`, `transformRequest`, `guardTools`,
+   * How long a function of the agent, server or host may take, in milliseconds: `systemPrompt`, `transformRequest`, `guardTools`, `afterToolCall`,
    * `context`, `tools`, `headers`, `model`, `resolveTool`, `resolveModel`, `download`, and the checks of `output`. A guard that is late denies the call. Default 30,000.
    */
   readonly hookTimeoutMs?: number | undefined;
@@ -176,7 +188,18 @@ export interface AgentConfig<
   readonly guardTools?:
     | ((call: ToolCall, scope: RequestScope<Context>) => GuardVerdict | Promise<GuardVerdict>)
     | undefined;
-  /** Keeps arguments, results and texts out of telemetry. Default true. */
+  /**
+   * Called after each tool that ran here, before its result is stored. The returned content is stored and shown to the model; the
+   * `details` stay. If it throws or is late, the result stays as it was. Default: none.
+   */
+  readonly afterToolCall?:
+    | ((
+        call: ToolCall,
+        result: ToolOutcome,
+        scope: RequestScope<Context>,
+      ) => ShownResult | undefined | Promise<ShownResult | undefined>)
+    | undefined;
+  /** Keeps arguments, results and texts out of telemetry, and arguments out of `tool_started`. Default true. */
   readonly redact?: boolean | undefined;
   /** Keeps deltas, so that a consumer that starts late gets them too. Default true. */
   readonly captureDeltas?: boolean | undefined;

@@ -64,10 +64,11 @@ export const modelChoiceProblem: Check = (value) => {
 const model: Check = (value) => (typeof value === "function" ? undefined : modelChoiceProblem(value));
 
 const limits: Check = (value) => {
-  if (!isPlainObject(value)) return "must be { maxTokens?, maxCostUsd?, costUsd? }";
-  const { maxTokens, maxCostUsd, costUsd, ...others } = value;
+  if (!isPlainObject(value)) return "must be { maxTokens?, maxCostUsd?, costUsd?, repeatedCalls? }";
+  const { maxTokens, maxCostUsd, costUsd, repeatedCalls, ...others } = value;
   if (Object.keys(others).length > 0) return `has no field ${Object.keys(others)[0]}`;
   if (maxTokens !== undefined && whole(1)(maxTokens)) return "needs a whole number from 1 as maxTokens";
+  if (repeatedCalls !== undefined && whole(2)(repeatedCalls)) return "needs a whole number from 2 as repeatedCalls";
   if (maxCostUsd !== undefined && (amount(maxCostUsd) ?? call(costUsd))) {
     return "needs a maxCostUsd above 0 and costUsd(usage, model), which returns the cost";
   }
@@ -136,6 +137,7 @@ const CHECKS: { readonly [Field in keyof Required<AgentConfig>]: Check } = {
   accept: call,
   transformRequest: call,
   guardTools: call,
+  afterToolCall: call,
   redact: flag,
   captureDeltas: flag,
   tokenSecret: secretsProblem,

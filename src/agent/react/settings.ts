@@ -70,6 +70,8 @@ export interface ReactSettings {
   readonly summaryWindow?: ((summarizationModel: string | undefined) => number | undefined) | undefined;
   /** Whether a request has reached its limits of tokens or cost. `limits` are those of its ask. Default: no limits. */
   readonly isSpent?: ((usage: Usage, usageByModel: UsageByModel, limits?: RequestLimits) => boolean) | undefined;
+  /** How often a request may call a tool with equal arguments. Default: no limit. */
+  readonly repeatedCalls?: number | undefined;
   /** Completes a run after an exchange when any of these conditions is true. Default: none. */
   readonly stopWhen?: StopWhenCondition | readonly StopWhenCondition[] | undefined;
   /** Returns a reason to refuse an ask, or undefined. Default: none. */
@@ -97,6 +99,7 @@ const FIELDS: { readonly [Field in keyof Required<ReactSettings>]: true } = {
   summarizes: true,
   summaryWindow: true,
   isSpent: true,
+  repeatedCalls: true,
   stopWhen: true,
   accept: true,
 };

@@ -1,3 +1,4 @@
+import { sameJson } from "../../thread/json.ts";
 import type { ToolCall } from "../../thread/message.ts";
 import type { CompletedExchange, RequestStep } from "../definition/stop-when.ts";
 import type { ToolExec } from "../directive.ts";
@@ -81,11 +82,25 @@ export function callOrEnd(step: Step, run: Run): Step {
   const marked = addDirectives(step, { type: "checkpoint", requestId, runId, iteration, reason: "after_tools" });
   if (flight.finishing !== undefined) return completeRequest(marked, run, flight.finishing);
   if (settings.isSpent?.(usage, usageByModel, options.limits)) return completeRequest(marked, run, "limit");
+  if (repeatsCalls(marked.agent, run)) return completeRequest(marked, run, "loop_detected");
   const stops = wantsToStop(marked.agent, run);
   if (typeof stops === "object") return failRequest(marked, run, stops);
   if (stops) return completeRequest(marked, run, "stopped");
   const isLast = iteration >= (options.maxIterations ?? settings.maxIterations);
   return isLast ? completeRequest(marked, run, "max_iterations") : startNextCall(marked, run);
+}
+
+/** Whether a call of the last answer was made as often in this request as the limit says, with equal arguments. */
+function repeatsCalls({ settings: { repeatedCalls }, thread }: ReactAgent, { requestId, calls }: Run): boolean {
+  if (repeatedCalls === undefined) return false;
+  const made = thread.filterByRef("requestId", requestId, { partial: true }).flatMap(({ kind, payload }) => {
+    const list = kind === "ai_message" && "toolCalls" in payload ? payload["toolCalls"] : [];
+    return (list ?? []) as readonly ToolCall[]; // the agent wrote this entry
+  });
+  return calls.some(({ call }) => {
+    const isSame = (other: ToolCall) => other.name === call.name && sameJson(other.arguments, call.arguments);
+    return made.filter(isSame).length >= repeatedCalls;
+  });
 }
 
 /** Whether `stopWhen` ends the run after this exchange. Returns a failure when a condition throws or is not synchronous. */

@@ -9,6 +9,7 @@ import { hookAnswer } from "../time-limits.ts";
 import { approvalNeeded } from "../tools/approval.ts";
 import { runLimited } from "../tools/limits.ts";
 import { errorAnswer } from "../tools/outcome.ts";
+import { shownContent } from "../tools/result.ts";
 import { runTool } from "../tools/run-tool.ts";
 import { checkArguments } from "../tools/validate.ts";
 import { hookLimitOf, lostOptions, mayStart, type Scene } from "./scene.ts";
@@ -101,7 +102,8 @@ async function run(scene: Scene, directive: ToolExec, request: LiveRequest): Pro
   const named = { callId, toolCallId: call.id, toolName: call.name };
   const span = scene.telemetry.tool(directive, scene);
   scene.began(call.id);
-  request.emit({ kind: "tool_started", ...named, data: { arguments: call.arguments } }, iteration);
+  const data = definition.redact ? {} : { arguments: call.arguments };
+  request.emit({ kind: "tool_started", ...named, data }, iteration);
   const outcome = await span.within(() =>
     runTool(call, {
       tools: scene.tools(),
@@ -130,7 +132,31 @@ async function run(scene: Scene, directive: ToolExec, request: LiveRequest): Pro
   } catch {
     // whatever telemetry does, the tool has run
   }
-  return result(scene, directive, outcome);
+  return result(scene, directive, await shownOutcome(scene, directive, request, outcome));
+}
+
+const AFTER = { name: "afterToolCall", code: "after_tool_call_failed" };
+
+/** The result as `afterToolCall` changes it. The tool has run, so a failure of the hook leaves the result as it is. */
+async function shownOutcome(
+  scene: Scene,
+  directive: ToolExec,
+  request: LiveRequest,
+  { content, isError, partial, details }: ToolOutcome,
+): Promise<ToolOutcome> {
+  const { afterToolCall } = scene.definition;
+  const more = { ...(partial && { partial }), ...(details !== undefined && { details }) };
+  const outcome: ToolOutcome = { content, isError, ...more };
+  if (afterToolCall === undefined) return outcome;
+  try {
+    const { call, requestId } = directive;
+    const limit = hookLimitOf(scene, request);
+    const shown = await hookAnswer(limit, AFTER, () => afterToolCall(call, outcome, scene.scope(requestId)));
+    return { ...shownContent(shown, outcome), ...more };
+  } catch (error) {
+    if (!request.abort.signal.aborted) scene.onError(error, { ...originOf(scene, directive), code: AFTER.code });
+    return outcome;
+  }
 }
 
 type Beforehand = "run" | "approval" | "answer" | ToolOutcome;

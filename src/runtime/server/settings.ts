@@ -60,6 +60,7 @@ export async function settingsFor(
     },
     stopWhen,
     isSpent: spending(definition.limits, warn),
+    repeatedCalls: definition.limits?.repeatedCalls,
     accept:
       definition.accept && ((agent, pending) => refusalIn(definition.accept?.({ thread: agent.thread }, pending))),
   };

@@ -2,7 +2,7 @@ import { type AnyTool, isToolResult, type ToolResult } from "../../agent/definit
 import type { ToolOutcome } from "../../agent/signal.ts";
 import { utf8Length } from "../../thread/encoding.ts";
 import { ThreadError } from "../../thread/errors.ts";
-import { copyJsonRepaired, type JsonValue } from "../../thread/json.ts";
+import { copyJsonRepaired, isPlainObject, type JsonValue } from "../../thread/json.ts";
 import type { Content } from "../../thread/message.ts";
 import type { RuntimePorts } from "../ports.ts";
 import { convertResult, jsonOf, resultTextOf, TooLongError } from "./json-result.ts";
@@ -77,6 +77,21 @@ function detailsOf(output: unknown, limit: number): { readonly details?: JsonVal
 export function outcomeOf(output: unknown): ToolOutcome {
   const { content, isError, details } = makeWellFormed(plainAnswer("", output, Number.POSITIVE_INFINITY));
   return { content, isError, ...(details !== undefined && { details }) };
+}
+
+/** The result that `afterToolCall` returns. Throws if it is not one. */
+export function shownContent(
+  shown: unknown,
+  { content, isError }: ToolOutcome,
+): Pick<ToolOutcome, "content" | "isError"> {
+  const { content: changed = content, isError: failed = isError } = Object(shown ?? {}) as Partial<ToolOutcome>; // checked below
+  const isContent = typeof changed === "string" || Array.isArray(changed);
+  if ((shown !== undefined && !isPlainObject(shown)) || !isContent || typeof failed !== "boolean") {
+    throw new TypeError("afterToolCall must return { content?: text or parts, isError?: boolean }, or undefined.");
+  }
+  if (changed === content) return { content, isError: failed };
+  const made: ToolAnswer = { content: typeof changed === "string" ? changed : contentParts(changed), isError: failed };
+  return { content: makeWellFormed(made).content, isError: failed };
 }
 
 function dataAnswer(value: unknown, limit: number): ToolAnswer {

@@ -41,7 +41,11 @@ interface Told {
 }
 
 /** The events whose chunks may need the thread: of calls that another process made. */
-export const READS_THREAD: ReadonlySet<AgentEvent["kind"]> = new Set(["approval_resolved", "tool_completed"]);
+export const READS_THREAD: ReadonlySet<AgentEvent["kind"]> = new Set([
+  "tool_started",
+  "approval_resolved",
+  "tool_completed",
+]);
 
 /** Says what a request tells as a stream of useChat does. */
 export class Translator {
@@ -69,7 +73,7 @@ export class Translator {
         return this.#complete(event);
       case "tool_started":
       case "answer_requested":
-        return this.#introduce(event, event.data.arguments);
+        return this.#introduce(event, event.data.arguments ?? argumentsOf(event, thread));
       case "approval_requested":
         return [...this.#introduce(event, event.data.arguments), ...this.#ask(event)];
       case "approval_resolved":
