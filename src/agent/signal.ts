@@ -33,6 +33,8 @@ export type StoredRequestOptions = {
   readonly maxIterations?: number;
   /** Settings of the model call, before those of the agent: temperature, toolChoice and others. Default: none. */
   readonly call?: JsonObject;
+  /** The name of the mode. Default: the one that was set. */
+  readonly mode?: string;
   /** The names of the models, in order. Default: those of the settings, or of the agent. */
   readonly model?: readonly string[];
   /** The names of the headers that came with the ask. Headers are never stored. Default: none. */

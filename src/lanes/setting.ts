@@ -47,6 +47,10 @@ export interface HeldSettings {
   readonly contextPolicy?: JsonObject;
   /** The names of the models. Default: none was set. */
   readonly model?: readonly string[];
+  /** The name of the mode. Default: none was set. */
+  readonly mode?: string;
+  /** The settings that come before those of the mode: they are of the lane, or newer. Default: none. */
+  readonly overMode?: { readonly systemPrompt?: boolean; readonly model?: boolean };
   /** By name, in the order of their entries. */
   readonly tools: ReadonlyMap<string, ToolSetting>;
   /** The seqs of their entries, in order. */
@@ -92,13 +96,25 @@ function merged(ofThread: ReadonlyMap<string, Held>, ofLane: ReadonlyMap<string,
   const policies = [ofLane, ofThread].flatMap((level) => policyIn(level.get("context_policy")) ?? []);
   const [policy, wider] = policies;
   const window = policy?.fields["maxInputTokens"] === undefined ? wider?.fields["maxInputTokens"] : undefined;
-  const prompt = winners.find(({ setting }) => setting.type === "system_prompt")?.setting;
-  const model = winners.find(({ setting }) => setting.type === "model")?.setting;
+  const [prompted, modeled, moded] = (["system_prompt", "model", "mode"] as const).map((type) =>
+    winners.find(({ setting }) => setting.type === type),
+  );
+  const [prompt, model, mode] = [prompted?.setting, modeled?.setting, moded?.setting];
+  const isOfLane = (held: Held): boolean => ofLane.get(nameOf(held.setting)) === held;
+  const isOver = (held: Held | undefined): boolean => {
+    if (held === undefined || moded === undefined) return false;
+    return isOfLane(held) === isOfLane(moded) ? held.seq > moded.seq : isOfLane(held);
+  };
   const tools = winners.flatMap(({ setting }) => (isTool(setting) ? [[setting.name, setting] as const] : []));
   const seqs = [...winners.map(({ seq }) => seq), ...(window === undefined || wider === undefined ? [] : [wider.seq])];
   return {
     ...(prompt?.type === "system_prompt" && prompt.value !== null && { systemPrompt: prompt.value }),
     ...(model?.type === "model" && model.value !== null && { model: model.value }),
+    ...(mode?.type === "mode" &&
+      mode.value !== null && {
+        mode: mode.value,
+        overMode: { systemPrompt: isOver(prompted), model: isOver(modeled) },
+      }),
     ...(policy && { contextPolicy: { ...(window !== undefined && { maxInputTokens: window }), ...policy.fields } }),
     tools: new Map(tools),
     seqs: seqs.sort((a, b) => a - b),
@@ -135,6 +151,8 @@ function nameOf(setting: Setting): string {
 function troubleIn(setting: JsonObject): string | undefined {
   const { type, value, name, description, inputSchema, provider, hash } = setting;
   switch (type) {
+    case "mode":
+      return value === null || areNames([value]) ? undefined : "setting.value must be the name of a mode or null";
     case "system_prompt":
       return value === null || typeof value === "string" ? undefined : "setting.value must be text or null";
     case "context_policy":
@@ -155,7 +173,7 @@ function troubleIn(setting: JsonObject): string | undefined {
     case "tool_removed":
       return typeof name === "string" && name !== "" ? undefined : "setting.name must be a non-empty string";
     default:
-      return "setting.type must be system_prompt, context_policy, model, tool or tool_removed";
+      return "setting.type must be system_prompt, context_policy, model, mode, tool or tool_removed";
   }
 }
 

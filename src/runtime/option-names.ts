@@ -33,6 +33,7 @@ const ASK: OptionNames<AskOptions> = {
   toolChoice: true,
   providerOptions: true,
   limits: true,
+  mode: true,
   model: true,
   headers: true,
   requestId: true,

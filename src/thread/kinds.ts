@@ -137,6 +137,8 @@ export type Setting =
   | { readonly type: "system_prompt"; readonly value: string | null }
   /** The fields of a context policy. */
   | { readonly type: "context_policy"; readonly value: JsonObject | null }
+  /** The name of a mode of the agent. */
+  | { readonly type: "mode"; readonly value: string | null }
   /** Names of models, in the order in which they are called. */
   | { readonly type: "model"; readonly value: readonly string[] | null }
   | {

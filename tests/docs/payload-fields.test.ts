@@ -44,6 +44,7 @@ const PARTS: { readonly [field: string]: ReadonlySet<string> } = {
     "call",
     "limits",
     "model",
+    "mode",
     "hasContext",
     "askedTools",
     "askedHeaders",

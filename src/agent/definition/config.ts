@@ -89,6 +89,18 @@ export interface Limits {
   readonly repeatedCalls?: number | undefined;
 }
 
+/** A named bundle of settings, chosen by `setMode` or by the option `mode` of an ask. */
+export interface Mode {
+  /** Default: the one that was set, else the agent's. */
+  readonly systemPrompt?: string | undefined;
+  /** The only tools that the model may call, by name; those that come with an ask are allowed in any case. Default: all. */
+  readonly tools?: readonly string[] | undefined;
+  /** Default: the one that was set, else the agent's. */
+  readonly model?: ModelChoice | undefined;
+  /** Default: the agent's. */
+  readonly reasoning?: Reasoning | undefined;
+}
+
 /** The argument of `defineAgent`. Only `model` is required. */
 export interface AgentConfig<
   T extends Tools = Tools,
@@ -112,6 +124,8 @@ export interface AgentConfig<
   readonly tools?: T | undefined;
   /** Finds the code of a tool that was registered on a thread, when `tools` has none of this name. Default: none. */
   readonly resolveTool?: ResolveTool | undefined;
+  /** Named bundles of settings, such as "plan" and "build". Default: none. */
+  readonly modes?: { readonly [name: string]: Mode } | undefined;
   /** How much of the thread the model is shown. Default: fits the model, at most 100,000 tokens. */
   readonly contextPolicy?: ContextPolicyInput | undefined;
   /** The most model calls of one request. Default 100. */

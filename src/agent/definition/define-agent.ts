@@ -2,7 +2,7 @@ import { checkedInput } from "../../projection/policy/policy.ts";
 import { describe, isPlainObject } from "../../thread/json.ts";
 import { nearest } from "../../thread/options.ts";
 import { bindProblem, checkAgentTools, MAX_TTL_MS, secretsProblem } from "./checks.ts";
-import type { AgentConfig, AgentDefinition, AnyAgent, InferOutput, ToolsContext } from "./config.ts";
+import type { AgentConfig, AgentDefinition, AnyAgent, InferOutput, Mode, ToolsContext } from "./config.ts";
 import { AgentError } from "./errors.ts";
 import type { ProviderModel } from "./language-model.ts";
 import type { InputSchema } from "./schema.ts";
@@ -75,6 +75,32 @@ const limits: Check = (value) => {
   return undefined;
 };
 
+const REASONING = ["provider-default", "none", "minimal", "low", "medium", "high", "xhigh", "max"] as const;
+const reasoning = oneOf(...REASONING);
+
+const names: Check = (value) =>
+  Array.isArray(value) && value.every((item) => name(item) === undefined) ? undefined : "must be a list of names";
+
+const MODE: { readonly [Field in keyof Required<Mode>]: Check } = {
+  systemPrompt: text,
+  tools: names,
+  model: (value) => modelChoiceProblem(value),
+  reasoning,
+};
+
+const modes: Check = (value) => {
+  if (!isPlainObject(value)) return "must be an object of modes by name";
+  for (const [key, mode] of Object.entries(value)) {
+    if (!isPlainObject(mode)) return `has ${JSON.stringify(key)}, which is no object`;
+    for (const [field, given] of Object.entries(mode)) {
+      const check = Object.hasOwn(MODE, field) ? MODE[field as keyof Mode] : undefined;
+      const problem = check === undefined ? "is not a field of a mode" : given === undefined ? undefined : check(given);
+      if (problem !== undefined) return `has ${JSON.stringify(key)}, whose ${field} ${problem}`;
+    }
+  }
+  return undefined;
+};
+
 const conditions: Check = (value) => {
   const list = [value].flat();
   const areFunctions = list.length > 0 && list.every((item) => typeof item === "function");
@@ -104,6 +130,7 @@ const CHECKS: { readonly [Field in keyof Required<AgentConfig>]: Check } = {
   tools: () => undefined,
   resolveTool: call,
   resolveModel: call,
+  modes,
   contextPolicy: () => undefined,
   maxIterations: whole(1),
   stopWhen: conditions,
@@ -125,7 +152,7 @@ const CHECKS: { readonly [Field in keyof Required<AgentConfig>]: Check } = {
   stopSequences: (value) =>
     Array.isArray(value) && value.every((item) => name(item) === undefined) ? undefined : "must be a list of texts",
   seed: (value) => (Number.isSafeInteger(value) ? undefined : "must be a whole number"),
-  reasoning: oneOf("provider-default", "none", "minimal", "low", "medium", "high", "xhigh", "max"),
+  reasoning,
   toolChoice,
   output: schema,
   outputRetries: whole(0, 3),

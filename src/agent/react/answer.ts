@@ -10,7 +10,7 @@ import {
   unchanged,
   updateFlight,
 } from "./agent.ts";
-import { currentModel, roomAfterRefusal, toolsFor } from "./call-context.ts";
+import { currentModel, heldFor, roomAfterRefusal, toolsFor } from "./call-context.ts";
 import { answerEntry, callErrorEntry, repairEntry, resultEntry, retriedEntry } from "./entries.ts";
 import { completeRequest, endRequest, errorOutcome, failRequest, NOT_RUN, outcomeAtEnd } from "./finish.ts";
 import { startNextCall } from "./next-call.ts";
@@ -89,7 +89,7 @@ function refusedCallOutcome(
   if (finishReason === "length") {
     return errorOutcome("truncated", "The answer was cut before its end; the call may be incomplete and was not run.");
   }
-  const tools = toolsFor(agent, run);
+  const tools = toolsFor(agent, run.options, heldFor(agent, run));
   if (tools.some(({ name }) => name === call.name)) return undefined;
   const known = tools.map(({ name }) => name).join(", ") || "none";
   return errorOutcome("tool_unknown", `There is no tool of this name. The tools are: ${known}.`);

@@ -14,7 +14,15 @@ import {
   updateFlight,
   waitingCalls,
 } from "./agent.ts";
-import { type CallContext, contextForCall, heldFor, shownTools } from "./call-context.ts";
+import {
+  type CallContext,
+  contextForCall,
+  heldFor,
+  modeFailure,
+  shownTools,
+  toolsFor,
+  withMode,
+} from "./call-context.ts";
 import { askEntry, continueEntry, goOnEntry } from "./entries.ts";
 import { startNextCall } from "./next-call.ts";
 import { runFromAsk } from "./state.ts";
@@ -107,15 +115,20 @@ function askRefusal(agent: ReactAgent, ask: Ask, requestId: string): Failure | u
       "The thread already has a request with this id. Use a new requestId, or omit it. `result` returns that request's result.";
     return { code: "request_id_reused", message };
   }
-  const { allowedTools, call: asked } = ask.options ?? {};
-  const tools = shownTools(agent, heldFor(agent), ask.options?.askedTools).map(({ name }) => name);
+  const { options = {} } = ask;
+  const { allowedTools, call: asked, mode } = options;
+  const held = withMode(heldFor(agent), mode);
+  const unknownMode = modeFailure(settings, held);
+  if (unknownMode !== undefined) return unknownMode;
+  const tools = shownTools(agent, held, options.askedTools).map(({ name }) => name);
   const unknown = allowedTools?.find((name) => !tools.includes(name));
   if (unknown !== undefined) return unknownTool(`allowedTools names ${JSON.stringify(unknown)}; the agent has`, tools);
   // Not checked by defineAgent, because tools may be added later or only for one request.
   const { toolChoice } = { ...settings.call, ...asked };
   const chosen = isPlainObject(toolChoice) ? toolChoice["toolName"] : undefined;
-  if (chosen !== undefined && !(allowedTools ?? tools).includes(String(chosen))) {
-    return unknownTool(`toolChoice names ${JSON.stringify(chosen)}; this request has`, allowedTools ?? tools);
+  const shown = allowedTools ?? toolsFor(agent, options, held).map(({ name }) => name);
+  if (chosen !== undefined && !shown.includes(String(chosen))) {
+    return unknownTool(`toolChoice names ${JSON.stringify(chosen)}; this request has`, shown);
   }
   if (ask.continues !== undefined) return undefined; // its ask was accepted
   const reason = settings.accept?.(agent, { content: ask.content, requestId });

@@ -9,9 +9,10 @@ import type { Content, ToolSpec } from "../../thread/message.ts";
 import type { Thread } from "../../thread/thread.ts";
 import { type CallSample, calibrate } from "../../tokens/calibrate.ts";
 import { factsOf, heuristic, type TokenCounter } from "../../tokens/counter.ts";
+import type { Mode } from "../definition/config.ts";
 import type { CallBasis, CallEnvironment, CallRecord } from "../model-call.ts";
 import { recordedCall } from "../model-call.ts";
-import type { Failure } from "../signal.ts";
+import type { Failure, StoredRequestOptions } from "../signal.ts";
 import type { ReactAgent } from "./agent.ts";
 import type { ReactSettings } from "./settings.ts";
 import type { Run } from "./state.ts";
@@ -27,7 +28,24 @@ export interface CallContext {
 /** The settings of the log that hold for a request, or for the next one. A setting during a request holds after it. */
 export function heldFor({ thread, state }: ReactAgent, run: Run | undefined = state.run): HeldSettings {
   if (run === undefined) return heldSettings(thread, state.activeContextRef);
-  return heldSettings(thread, run.lane, run.askSeq);
+  return withMode(heldSettings(thread, run.lane, run.askSeq), run.options.mode);
+}
+
+/** The mode of an ask comes before all settings. */
+export function withMode(held: HeldSettings, mode: string | undefined): HeldSettings {
+  return mode === undefined ? held : { ...held, mode, overMode: {} };
+}
+
+/** The failure of a request whose mode is not one of the agent. Without the mode, the model could call other tools. */
+export function modeFailure({ modes = {} }: Pick<ReactSettings, "modes">, { mode }: HeldSettings): Failure | undefined {
+  if (mode === undefined || Object.hasOwn(modes, mode)) return undefined;
+  const known = Object.keys(modes).join(", ") || "none";
+  const message = `The agent has no mode ${JSON.stringify(mode)}. Its modes are: ${known}. Add it, or set another one.`;
+  return { code: "mode_unknown", message };
+}
+
+function modeOf({ modes = {} }: Pick<ReactSettings, "modes">, { mode }: HeldSettings): Omit<Mode, "model"> {
+  return mode !== undefined && Object.hasOwn(modes, mode) ? (modes[mode] ?? {}) : {};
 }
 
 /** The model that the next call is made with: after failures a fallback. */
@@ -113,7 +131,7 @@ function projectWith(
     policy,
     tokenCounter: counter,
     system: systemPromptOf(agent, held),
-    tools: toolsFor(agent, run, held),
+    tools: toolsFor(agent, run.options, held),
     lane: run.lane,
     model: currentModel(agent),
     readers: settings.readers,
@@ -121,15 +139,16 @@ function projectWith(
   return { policy, counter, projection, held };
 }
 
-/** The tools that the model is shown in this run. */
+/** The tools that the model is shown in a request. Those of the mode are a default of `allowedTools`. */
 export function toolsFor(
   agent: ReactAgent,
-  { lane, askSeq, options }: Pick<Run, "lane" | "askSeq" | "options">,
-  held: HeldSettings = heldSettings(agent.thread, lane, askSeq),
+  { askedTools = [], allowedTools }: StoredRequestOptions,
+  held: HeldSettings,
 ): readonly ToolSpec[] {
-  const { allowedTools, askedTools } = options;
   const tools = shownTools(agent, held, askedTools);
-  return allowedTools === undefined ? tools : tools.filter(({ name }) => allowedTools.includes(name));
+  const ofMode = modeOf(agent.settings, held).tools;
+  const allowed = allowedTools ?? (ofMode && [...ofMode, ...askedTools]);
+  return allowed === undefined ? tools : tools.filter(({ name }) => allowed.includes(name));
 }
 
 /** The tools of the agent as they were set. Those that came with the ask stay. A tool without code here is not shown. */
@@ -147,20 +166,28 @@ export function shownTools(
 }
 
 export function systemPromptOf({ settings, flight }: ReactAgent, held: HeldSettings): string | undefined {
-  return held.systemPrompt ?? flight.systemPrompt ?? settings.systemPrompt;
+  return setPrompt(settings, held) ?? flight.systemPrompt ?? settings.systemPrompt;
+}
+
+/** The prompt that was set: by itself, or by a mode. */
+export function setPrompt(settings: Pick<ReactSettings, "modes">, held: HeldSettings): string | undefined {
+  const ofMode = held.overMode?.systemPrompt ? undefined : modeOf(settings, held).systemPrompt;
+  return ofMode ?? held.systemPrompt;
 }
 
 /**
  * The settings of the next model call: those of the ask before those of the agent. A choice of the ask that forces a tool holds
  * for the first call only, so that the request can end.
  */
-export function callSettingsOf({ settings }: ReactAgent, { options, iteration }: Run): JsonObject {
-  if (options.call === undefined) return settings.call;
+export function callSettingsOf({ settings }: ReactAgent, { options, iteration }: Run, held: HeldSettings): JsonObject {
+  const { reasoning } = modeOf(settings, held);
+  const call = reasoning === undefined ? settings.call : { ...settings.call, reasoning };
+  if (options.call === undefined) return call;
   const { toolChoice, providerOptions, ...own } = options.call;
   const isForced = toolChoice === "required" || isPlainObject(toolChoice);
-  const before = settings.call["providerOptions"];
+  const before = call["providerOptions"];
   return {
-    ...settings.call,
+    ...call,
     ...own,
     ...(toolChoice !== undefined && !(isForced && iteration > 0) && { toolChoice }),
     ...(isPlainObject(providerOptions) && { providerOptions: byProvider(before, providerOptions as JsonObject) }), // JSON
@@ -190,7 +217,7 @@ export function callBasis(
   const environment: CallEnvironment = {
     ...(systemPrompt !== undefined && { systemPrompt }),
     tools: toolSpec as unknown as readonly JsonObject[], // specs are JSON
-    settings: callSettingsOf(agent, run),
+    settings: callSettingsOf(agent, run, held),
   };
   const { id, version, factor } = factsOf(counter);
   const basis: CallBasis = {

@@ -65,7 +65,7 @@ function startCall(step: Step, run: Run, context: CallContext): Step {
   const { requestId, runId } = run;
   const iteration = run.iteration + 1;
   const model = currentModel(agent);
-  const settings = callSettingsOf(agent, run);
+  const settings = callSettingsOf(agent, run, context.held);
   const out = updateFlight(step, { call: { callId, basis }, retry: undefined, running: [], emittedResults: 0 });
   const { estimatedTokens } = meta;
   const data = { ...(model !== undefined && { model }), estimatedTokens, messages: messages.length };

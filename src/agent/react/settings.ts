@@ -5,6 +5,7 @@ import type { JsonObject } from "../../thread/json.ts";
 import type { Content, ToolSpec } from "../../thread/message.ts";
 import type { Thread } from "../../thread/thread.ts";
 import type { TokenCounter } from "../../tokens/counter.ts";
+import type { Mode } from "../definition/config.ts";
 import { AgentError } from "../definition/errors.ts";
 import type { StopWhenCondition } from "../definition/stop-when.ts";
 import type { Usage, UsageByModel } from "../model-call.ts";
@@ -38,6 +39,8 @@ export interface ReactSettings {
   readonly fallbacks?: readonly string[] | undefined;
   /** The system prompt. Default: none. */
   readonly systemPrompt?: string | undefined;
+  /** Named bundles of settings. Default: none. */
+  readonly modes?: { readonly [name: string]: Omit<Mode, "model"> } | undefined;
   /** How much of the thread the model is shown. Default: fits the model, at most 100,000 tokens. */
   readonly contextPolicy?: ContextPolicyInput | undefined;
   /** The tools that the model may call. Default: none. */
@@ -83,6 +86,7 @@ const FIELDS: { readonly [Field in keyof Required<ReactSettings>]: true } = {
   model: true,
   fallbacks: true,
   systemPrompt: true,
+  modes: true,
   contextPolicy: true,
   tools: true,
   traits: true,

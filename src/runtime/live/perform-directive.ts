@@ -21,8 +21,8 @@ export function performDirective(decision: Decision, directive: Directive, rest:
     case "llm_stream": {
       const { agent } = opened.live;
       const called = update(opened, { begun: [], lastCall: { directive, agent } });
-      // An ask with settings of its own differs from the call before and from the one after: no change of the agent.
-      const isOwn = agent.state.run?.options.call !== undefined;
+      // A mode, and settings of an ask, differ from call to call on purpose.
+      const isOwn = agent.state.run?.options.call !== undefined || agent.settings.modes !== undefined;
       return begin(isOwn ? called : compareEnvironment(called, directive.basis.environment), directive);
     }
     case "tool_exec":

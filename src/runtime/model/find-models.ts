@@ -1,4 +1,4 @@
-import type { ModelScope } from "../../agent/definition/config.ts";
+import type { AnyAgent, ModelScope } from "../../agent/definition/config.ts";
 import { modelChoiceProblem, modelProblem } from "../../agent/definition/define-agent.ts";
 import {
   type ModelChoice,
@@ -32,6 +32,12 @@ export function namesOf({ models, stored }: RequestModels): NonNullable<Given["m
   return { names: models.length > 0 ? models.map(qualifiedModelName) : (stored ?? []), ...(stored && { stored }) };
 }
 
+/** The models that were set: by themselves, or by a mode. */
+export function setModels({ modes = {} }: AnyAgent, { mode, model, overMode }: HeldSettings): ModelChoice | undefined {
+  const ofMode = mode !== undefined && Object.hasOwn(modes, mode) ? modes[mode]?.model : undefined;
+  return overMode?.model ? model : (ofMode ?? model);
+}
+
 type Scope = ModelScope<never>;
 
 /**
@@ -45,7 +51,7 @@ export async function chooseModels(
   scope: Scope,
 ): Promise<RequestModels | undefined> {
   const { definition } = sources.options;
-  const choice = asked ?? held.model;
+  const choice = asked ?? setModels(definition, held);
   if (choice !== undefined) {
     return { models: await findModels(sources, choice), ...(asked !== undefined && { stored: modelNames(asked) }) };
   }
@@ -97,9 +103,10 @@ async function findModel(
   known: ModelChoice = [],
 ): Promise<ProviderModel> {
   const { definition, resolveModel = definition.resolveModel, threadId, onError } = options;
-  const { models = {}, model } = definition;
+  const { models = {}, modes = {}, model } = definition;
+  const ofModes = Object.values(modes).flatMap((mode) => modelList(mode.model ?? []));
   const named = Object.hasOwn(models, name) ? models[name] : undefined;
-  const own = [...staticModels(model), ...modelList(known)].filter((item) => typeof item !== "string");
+  const own = [...staticModels(model), ...ofModes, ...modelList(known)].filter((item) => typeof item !== "string");
   const found = named ?? own.find((item) => qualifiedModelName(item) === name);
   if (found !== undefined) return found;
   let trouble = "no `resolveModel` is given";

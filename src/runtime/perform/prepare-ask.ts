@@ -2,7 +2,7 @@ import type { ModelChoice } from "../../agent/definition/language-model.ts";
 import type { Tools } from "../../agent/definition/tool.ts";
 import type { ReactAgent } from "../../agent/react/agent.ts";
 import { handleAsk } from "../../agent/react/ask.ts";
-import { heldFor } from "../../agent/react/call-context.ts";
+import { heldFor, withMode } from "../../agent/react/call-context.ts";
 import { continuedBy } from "../../agent/react/state.ts";
 import type { Signal } from "../../agent/signal.ts";
 import type { HeldSettings } from "../../lanes/setting.ts";
@@ -11,7 +11,7 @@ import { type JsonObject, type JsonValue, sameJson } from "../../thread/json.ts"
 import { mustWait } from "../live/asks.ts";
 import type { QueuedAsk } from "../live/live.ts";
 import type { Given } from "../live/signal.ts";
-import { chooseModels, type ModelSources, namesOf } from "../model/find-models.ts";
+import { chooseModels, type ModelSources, namesOf, setModels } from "../model/find-models.ts";
 import { RequestError } from "../request/request-error.ts";
 import { factsOf, loadCounter, type PromptSource, promptFor } from "../server/given.ts";
 import { findAsk, type RequestLog } from "../server/past-request.ts";
@@ -69,11 +69,12 @@ export async function prepareAsk(
   const facts = tools === undefined ? undefined : await wanted(thread, signal, () => factsOf(tools, thread.hookLimit));
   if (tools !== undefined) thread.lend(requestId, { tools });
   if (headers !== undefined) thread.lend(requestId, { headers });
-  const settings = heldFor(agent);
+  const settings = withMode(heldFor(agent), options.mode);
   const prepareTools = () => thread.prepareTools(settings);
   const held = await (settings.tools.size === 0 ? prepareTools() : wanted(thread, signal, prepareTools));
   const { definition, threadId } = thread.options;
-  const isStatic = model === undefined && settings.model === undefined && ownModels(definition).length > 0;
+  const isStatic =
+    model === undefined && setModels(definition, settings) === undefined && ownModels(definition).length > 0;
   const scope = { context: context as never, state: { threadId, requestId, thread: agent.thread } }; // as the caller typed it
   const found = isStatic ? undefined : await wanted(thread, signal, () => chooseModels(thread, model, settings, scope));
   if (found !== undefined) thread.lend(requestId, { models: found.models });

@@ -3,6 +3,7 @@ import { type ProviderModel, type ResolveModel, staticModels } from "../../agent
 import type { AnyTool, ResolveTool, Tools } from "../../agent/definition/tool.ts";
 import type { AgentEvent } from "../../agent/event.ts";
 import type { ReactAgent } from "../../agent/react/agent.ts";
+import { heldFor, modeFailure } from "../../agent/react/call-context.ts";
 import type { Failure } from "../../agent/signal.ts";
 import type { ThreadStore } from "../../stores/port.ts";
 import type { Refs } from "../../thread/entry.ts";
@@ -128,6 +129,8 @@ export function lostOptions(scene: Scene, requestId: string): Failure | undefine
   const { hasContext = false, askedTools = [], askedHeaders = [], model = [] } = run.options;
   const tools = scene.tools();
   const { headers = {}, models } = scene.lent(requestId);
+  const unknownMode = modeFailure(scene.definition, heldFor(scene.agent()));
+  if (unknownMode !== undefined) return unknownMode;
   const lost = [
     ...(hasContext && scene.scope(requestId).context === undefined ? ["the context"] : []),
     ...askedTools.filter((name) => !Object.hasOwn(tools, name)).map((name) => `the tool ${name}`),
@@ -142,5 +145,5 @@ export function lostOptions(scene: Scene, requestId: string): Failure | undefine
 /** The same as an exception. */
 export function checkOptions(scene: Scene, requestId: string): void {
   const lost = lostOptions(scene, requestId);
-  if (lost !== undefined) throw new RequestError({ ...lost, code: "options_lost", requestId });
+  if (lost !== undefined) throw new RequestError({ ...lost, requestId });
 }

@@ -4,6 +4,7 @@ import { modelChoiceProblem } from "../../agent/definition/define-agent.ts";
 import { type ModelChoice, modelList, modelNames } from "../../agent/definition/language-model.ts";
 import type { AnyTool } from "../../agent/definition/tool.ts";
 import { type WaitingCall, waitingCalls } from "../../agent/react/agent.ts";
+import { modeFailure } from "../../agent/react/call-context.ts";
 import type { Signal, SteerKind } from "../../agent/signal.ts";
 import type { BranchOptions } from "../../lanes/branch.ts";
 import type { ContextOperation } from "../../lanes/context-operation.ts";
@@ -289,6 +290,16 @@ export class AgentServer<Given extends AnyAgent = AnyAgent> implements AsyncDisp
     const value = model === null ? null : portableModel(model);
     if (value !== null) await findModels(this.#live, value);
     return this.#set("setModel", { type: "model", value }, options);
+  }
+
+  /** The same for a mode of the agent: its prompt, tools, model and reasoning. Other names are `mode_unknown`. */
+  async setMode(mode: string | null, options: SettingOptions = {}): Promise<OperationAnswer> {
+    this.#check();
+    if (mode !== null && typeof mode !== "string") throw invalid("mode must be the name of a mode or null.");
+    const unknown =
+      mode === null ? undefined : modeFailure(this.#live.agent.settings, { mode, tools: new Map(), seqs: [] });
+    if (unknown !== undefined) throw new RequestError(unknown);
+    return this.#set("setMode", { type: "mode", value: mode }, options);
   }
 
   /**

@@ -5,7 +5,6 @@ import {
   currentModel,
   heldFor,
   policyOf,
-  shownTools,
   systemPromptOf,
   toolsFor,
 } from "../../agent/react/call-context.ts";
@@ -47,7 +46,7 @@ export function explainNext(agent: ReactAgent): readonly ExplainedEntry[] {
   const held = heldFor(agent);
   const policy = policyOf(agent, held, asked);
   const system = systemPromptOf(agent, held);
-  const tools = asked === undefined ? shownTools(agent, held) : toolsFor(agent, asked, held);
+  const tools = toolsFor(agent, asked?.options ?? {}, held);
   const tokenCounter = counterFor(policy, { ...settings, model }, thread);
   return projector.explain({ model, readers, thread, policy, system, tools, tokenCounter });
 }

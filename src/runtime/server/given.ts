@@ -2,6 +2,7 @@ import { checkAgentTools } from "../../agent/definition/checks.ts";
 import type { AnyAgent } from "../../agent/definition/config.ts";
 import type { Tools } from "../../agent/definition/tool.ts";
 import type { ReactAgent } from "../../agent/react/agent.ts";
+import { setPrompt } from "../../agent/react/call-context.ts";
 import type { HeldSettings } from "../../lanes/setting.ts";
 import type { ContextPolicyInput } from "../../projection/policy/fields.ts";
 import type { TokenCounter } from "../../tokens/counter.ts";
@@ -17,7 +18,7 @@ const HOOK = { name: "The function that makes the system prompt", code: "system_
 export interface PromptSource {
   readonly hookLimit: HookLimit;
   readonly options: {
-    readonly definition: Pick<AnyAgent, "systemPrompt" | "tokenCounter">;
+    readonly definition: Pick<AnyAgent, "systemPrompt" | "modes" | "tokenCounter">;
     readonly threadId: string;
     readonly onError: (error: unknown, origin: ErrorOrigin) => void;
   };
@@ -26,11 +27,11 @@ export interface PromptSource {
 /** The system prompt of a request, if the prompt is a function of its context and no other was set. */
 export async function promptFor(
   { options, hookLimit }: PromptSource,
-  held: Pick<HeldSettings, "systemPrompt">,
+  held: HeldSettings,
   context: unknown,
 ): Promise<{ readonly systemPrompt?: string }> {
   const { systemPrompt: make } = options.definition;
-  if (typeof make !== "function" || held.systemPrompt !== undefined) return {};
+  if (typeof make !== "function" || setPrompt(options.definition, held) !== undefined) return {};
   let systemPrompt: unknown;
   try {
     systemPrompt = await hookAnswer(hookLimit, HOOK, () => make(context as never)); // as the caller typed it

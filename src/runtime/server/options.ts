@@ -73,6 +73,8 @@ interface AskFields
     AgentConfig,
     "maxOutputTokens" | "temperature" | "topP" | "stopSequences" | "seed" | "reasoning" | "providerOptions"
   > {
+  /** The mode of this request, one of the agent's `modes`. Default: the one that was set. */
+  readonly mode?: string | undefined;
   /**
    * The model of this request, its name, or a list as in an agent. Its name is stored; another process finds the model by this
    * name. Default: the one that was set, else the agent's.

@@ -35,6 +35,7 @@ export async function settingsFor(
     model: fullName,
     ...(fallbacks.length > 0 && { fallbacks }),
     systemPrompt: typeof systemPrompt === "string" ? systemPrompt : undefined,
+    ...(definition.modes && { modes: definition.modes }),
     contextPolicy,
     ...(await toolSettings(tools, limit)),
     guards: definition.guardTools !== undefined,

@@ -12,7 +12,7 @@ import { CALL_FIELDS, callSettings } from "./settings.ts";
  * are allowed: `allowedTools` chooses among those of the agent.
  */
 export function storedOptions(options: AskOptions<unknown>, definition: AnyAgent): StoredRequestOptions {
-  const { contextPolicy, allowedTools, maxIterations, context, tools = {}, headers, model } = options;
+  const { contextPolicy, allowedTools, maxIterations, context, tools = {}, headers, mode, model } = options;
   const names = Object.keys(tools);
   const call = callOptions(options);
   const limits = limitsOf(options, definition);
@@ -25,6 +25,7 @@ export function storedOptions(options: AskOptions<unknown>, definition: AnyAgent
     ...(maxIterations !== undefined && { maxIterations: checked("maxIterations", maxIterations) }),
     ...(call && { call }),
     ...(limits && { limits }),
+    ...(mode !== undefined && { mode: modeName(mode) }),
     ...(headers && { askedHeaders: headerNames(headers) }),
   };
 }
@@ -49,6 +50,11 @@ function limitsOf({ limits }: AskOptions<unknown>, { limits: own }: AnyAgent): R
 function checkModel(model: unknown): void {
   const problem = modelChoiceProblem(model);
   if (problem !== undefined) throw invalid("model", problem);
+}
+
+function modeName(mode: unknown): string {
+  if (typeof mode === "string" && mode !== "") return mode;
+  throw invalid("mode", "must be the name of one of the agent's modes");
 }
 
 function headerNames(headers: unknown): readonly string[] {

@@ -4,8 +4,8 @@ import {
   currentModel,
   heldFor,
   policyOf,
-  shownTools,
   systemPromptOf,
+  toolsFor,
 } from "../../agent/react/call-context.ts";
 import { type SummaryPlan, summaryPlan } from "../../agent/react/summary-plan.ts";
 import { ProjectionError } from "../../projection/error.ts";
@@ -81,7 +81,7 @@ function boundaryOf(agent: ReactAgent, policy: ContextPolicy, lane: string): num
       lane,
       policy: ContextPolicy.resolve({ request: { ...policy, summarization: "request_new", overflow: "shrink" } }),
       system: systemPromptOf(agent, held),
-      tools: shownTools(agent, held),
+      tools: toolsFor(agent, {}, held),
       model,
       readers,
       tokenCounter: counterFor(policy, { ...settings, model }, thread),

@@ -31,8 +31,12 @@ describe("a field that no agent has is refused, and the message names the one th
   });
 });
 
-test("the name of a model is no model, and the message says what is", () => {
+test("models, lists of them and modes are checked", () => {
   expect(() => define({ model: "" })).toThrow(/model must be a name/);
+  expect(() => define({ model, modes: [] })).toThrow(/modes must be an object of modes by name/);
+  expect(() => define({ model, modes: { plan: "x" } })).toThrow(/modes has "plan", which is no object/);
+  expect(() => define({ model, modes: { plan: { tool: [] } } })).toThrow(/whose tool is not a field of a mode/);
+  expect(() => define({ model, modes: { plan: { tools: "read" } } })).toThrow(/whose tools must be a list of names/);
   expect(() => define({ model: [] })).toThrow(/model must not be an empty list/);
   expect(() => define({ model: ["openai:gpt-5", 5] })).toThrow(/model must be a language model of the AI SDK/);
 });

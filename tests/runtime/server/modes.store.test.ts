@@ -1,0 +1,154 @@
+import { memoryStore } from "heddle";
+import { recordedCall } from "heddle/core";
+import { sqliteStore } from "heddle/sqlite";
+import { type ScriptedStep, scriptedModel } from "heddle/testing";
+import { describe, expect, test } from "vitest";
+import { fastFile } from "../../support/temp-folder.ts";
+import { anything, failureOf, proveAll, type Stage, stage } from "../support/stage.ts";
+
+const NODE = { holder: "node" };
+const read = { inputSchema: anything, execute: () => "read" };
+const edit = { inputSchema: anything, execute: () => "edited" };
+
+function named(on: Stage, modelId: string, script: readonly ScriptedStep[] = []) {
+  return scriptedModel(script, { provider: "test", modelId, after: on.ports.after });
+}
+
+/** An agent with the modes plan and build, and what its models were asked. */
+function workshop(on: Stage, script: readonly ScriptedStep[] = ["1.", "2.", "3.", "4.", "5."]) {
+  const [own, big, spare] = [named(on, "own", script), named(on, "big", script), named(on, "spare", script)];
+  const modes = {
+    plan: { systemPrompt: "Plan.", tools: ["read"], model: big, reasoning: "high" },
+    build: { systemPrompt: "Build." },
+    small: { tools: [] },
+  } as const;
+  const config = { model: own, models: { spare }, tools: { read, edit }, systemPrompt: "Own.", modes };
+  const asked = () =>
+    [own, big, spare].flatMap(({ modelId, requests }) =>
+      requests.map(({ system, tools, options }) => [modelId, system, tools.join(" "), options["reasoning"]]),
+    );
+  return { config, asked, all: [own, big, spare] };
+}
+
+const PLAN = ["big", "Plan.", "read", "high"];
+const BUILD = ["own", "Build.", "read edit", undefined];
+const OWN = ["own", "Own.", "read edit", undefined];
+
+const ask = async (on: Stage, server: Awaited<ReturnType<Stage["start"]>>, options: object = {}) =>
+  on.end((await on.end(server.ask("Go.", options as never))).result);
+
+describe.each([
+  ["memory", () => memoryStore()],
+  ["SQLite", () => sqliteStore(fastFile())],
+])("a mode on %s", (_name, open) => {
+  test("that was set holds in every process, until it is taken back, and an ask may have another", async () => {
+    const on = await stage({ store: open() });
+    const { config, asked } = workshop(on);
+    const first = await on.start(config);
+    expect((await on.end(first.setMode("plan", { by: "ann" }))).status).toBe("applied");
+    await on.end(first.stop());
+    const second = await on.start(config);
+    await ask(on, second);
+    await ask(on, second, { mode: "build" });
+    await on.end(second.setMode(null));
+    await ask(on, second);
+    expect(asked()).toEqual([BUILD, OWN, PLAN]);
+    const [setting, one] = await on.log();
+    expect(setting?.payload).toMatchObject({ by: "ann", setting: { type: "mode", value: "plan" } });
+    expect(one?.payload).not.toHaveProperty("options");
+    expect((await on.log()).flatMap((entry) => recordedCall(entry)?.settingSeqs ?? [])).toEqual([0, 0]);
+    expect(on.warnings.filter((warning) => warning.includes("prompt cache"))).toEqual([]);
+    expect(await proveAll(on.store, on.threadId)).toBe(3);
+  });
+
+  test("of an ask is that of the process that takes its request over", async () => {
+    const on = await stage({ store: open() });
+    const first = await on.start(workshop(on, [{ hang: true }]).config, NODE);
+    const { id } = await on.end(first.ask("Go.", { mode: "plan" }));
+    const { config, asked } = workshop(on, [{ calls: [{ name: "edit" }] }, "Planned."]);
+    const second = await on.start(config, NODE);
+    expect((await on.end(second.result(id))).text).toBe("Planned.");
+    expect(asked()).toEqual([PLAN, PLAN]);
+    const result = (await on.log()).find(({ payload }) => "role" in payload && payload["role"] === "tool");
+    expect(result?.payload).toMatchObject({ isError: true, content: expect.stringContaining("The tools are: read") });
+    await proveAll(on.store, on.threadId);
+  });
+
+  test("of a lane comes before one of the thread, and the newer of a mode and a prompt or model counts", async () => {
+    const on = await stage({ store: open() });
+    const { config, asked, all } = workshop(on);
+    const server = await on.start(config);
+    const seen = async (): Promise<unknown> => {
+      const before = all.map(({ requests }) => requests.length);
+      await ask(on, server);
+      const [now] = all.flatMap(({ modelId, requests }, index) =>
+        requests.slice(before[index]).map(({ system }) => `${modelId} ${system}`),
+      );
+      return now;
+    };
+    await on.end(server.setSystemPrompt("Set."));
+    await on.end(server.setModel("spare"));
+    expect(await seen()).toBe("spare Set.");
+    await on.end(server.setMode("plan"));
+    expect(await seen()).toBe("big Plan.");
+    await on.end(server.setSystemPrompt("Newer."));
+    expect(await seen()).toBe("big Newer.");
+    await on.end(server.setMode("build", { lane: "default" }));
+    expect(await seen()).toBe("spare Build.");
+    await on.end(server.setModel("test:own", { lane: "default" }));
+    expect(await seen()).toBe("own Build.");
+    expect(asked()).toHaveLength(5);
+    await proveAll(on.store, on.threadId);
+  });
+
+  test("that the agent of the next process lacks fails the request, which could call other tools", async () => {
+    const on = await stage({ store: open() });
+    const first = await on.start(workshop(on, [{ hang: true }]).config, NODE);
+    await on.end(first.setMode("plan"));
+    const { id } = await on.end(first.ask("Go."));
+    const { config, asked } = workshop(on);
+    const second = await on.start({ ...config, modes: { build: {} } }, NODE);
+    expect((await failureOf(on.end(second.result(id)))).failure?.code).toBe("mode_unknown");
+    expect((await failureOf(on.end(second.ask("Again.")))).code).toBe("mode_unknown");
+    await ask(on, second, { mode: "build" });
+    expect(asked()).toEqual([OWN]);
+  });
+});
+
+test("a mode that the agent does not have is refused, and the thread is as it was", async () => {
+  const on = await stage();
+  const server = await on.start(workshop(on).config);
+  for (const name of ["plann", "toString"]) {
+    expect((await failureOf(on.end(server.setMode(name)))).code).toBe("mode_unknown");
+    expect((await failureOf(on.end(server.ask("Go.", { mode: name })))).code).toBe("mode_unknown");
+  }
+  expect((await failureOf(on.end(server.setMode(5 as never)))).code).toBe("invalid_options");
+  expect((await failureOf(on.end(server.ask("Go.", { mode: 5 as never })))).code).toBe("invalid_options");
+  expect(await on.log()).toEqual([]);
+});
+
+test("the tools of an ask stand beside those of its mode, and allowedTools replaces them", async () => {
+  const on = await stage();
+  const { config, asked } = workshop(on);
+  const server = await on.start(config);
+  const look = { inputSchema: anything, execute: () => "seen" };
+  await ask(on, server, { mode: "small", tools: { look } });
+  await ask(on, server, { mode: "small", allowedTools: ["edit"] });
+  await ask(on, server, { mode: "small" });
+  expect(asked().map(([, , tools]) => tools)).toEqual(["look", "edit", ""]);
+  const forced = { mode: "plan", toolChoice: { tool: "edit" } } as const;
+  expect((await failureOf(on.end(server.ask("Go.", forced)))).code).toBe("unknown_tool");
+});
+
+test("options of an ask come before its mode, and a function of the prompt is not called for nothing", async () => {
+  const on = await stage();
+  let called = 0;
+  const { config, asked } = workshop(on);
+  const server = await on.start({ ...config, systemPrompt: () => `Own ${++called}.` });
+  await ask(on, server, { mode: "plan", reasoning: "low", model: "spare" });
+  await ask(on, server, { mode: "small" });
+  expect(asked()).toEqual([
+    ["own", "Own 1.", "", undefined],
+    ["spare", "Plan.", "read", "low"],
+  ]);
+});
