@@ -73,6 +73,8 @@ export type Directive =
       readonly noteEveryMs: number;
       readonly signal: Extract<Signal, { type: "fail" }>;
     })
+  /** Send `deadline` after `afterMs`. Waiting counts, also for an approval. */
+  | (RequestIds & { readonly type: "deadline"; readonly afterMs: number })
   /** Abort running calls of the request. Their results still come back as signals. */
   | (RequestIds & { readonly type: "abort"; readonly reason: string })
   /** The request has ended. */

@@ -33,6 +33,8 @@ export type StoredRequestOptions = {
   readonly maxIterations?: number;
   /** Settings of the model call, before those of the agent: temperature, toolChoice and others. Default: none. */
   readonly call?: JsonObject;
+  /** When the request fails at the latest, in milliseconds since 1970. Default: never. */
+  readonly deadline?: number;
   /** The name of the mode. Default: the one that was set. */
   readonly mode?: string;
   /** The names of the models, in order. Default: those of the settings, or of the agent. */
@@ -190,6 +192,8 @@ export type Signal =
   | { readonly type: "cancel"; readonly requestId?: string; readonly reason?: string; readonly refs?: Refs }
   /** End the run with this failure, for example because of the total timeout. */
   | { readonly type: "fail"; readonly failure: Failure }
+  /** The deadline of the run may be over. */
+  | { readonly type: "deadline" }
   /** The server stops; another process resumes the request. `begun` lists the calls that have started. */
   | { readonly type: "hand_over"; readonly begun: readonly string[]; readonly workedMs?: number }
   /** The work time so far, for a request with a time limit. Recorded, so that a killed process loses little of it. */

@@ -96,14 +96,14 @@ function merged(ofThread: ReadonlyMap<string, Held>, ofLane: ReadonlyMap<string,
   const policies = [ofLane, ofThread].flatMap((level) => policyIn(level.get("context_policy")) ?? []);
   const [policy, wider] = policies;
   const window = policy?.fields["maxInputTokens"] === undefined ? wider?.fields["maxInputTokens"] : undefined;
-  const [prompted, modeled, moded] = (["system_prompt", "model", "mode"] as const).map((type) =>
+  const [heldPrompt, heldModel, heldMode] = (["system_prompt", "model", "mode"] as const).map((type) =>
     winners.find(({ setting }) => setting.type === type),
   );
-  const [prompt, model, mode] = [prompted?.setting, modeled?.setting, moded?.setting];
+  const [prompt, model, mode] = [heldPrompt?.setting, heldModel?.setting, heldMode?.setting];
   const isOfLane = (held: Held): boolean => ofLane.get(nameOf(held.setting)) === held;
   const isOver = (held: Held | undefined): boolean => {
-    if (held === undefined || moded === undefined) return false;
-    return isOfLane(held) === isOfLane(moded) ? held.seq > moded.seq : isOfLane(held);
+    if (held === undefined || heldMode === undefined) return false;
+    return isOfLane(held) === isOfLane(heldMode) ? held.seq > heldMode.seq : isOfLane(held);
   };
   const tools = winners.flatMap(({ setting }) => (isTool(setting) ? [[setting.name, setting] as const] : []));
   const seqs = [...winners.map(({ seq }) => seq), ...(window === undefined || wider === undefined ? [] : [wider.seq])];
@@ -113,7 +113,7 @@ function merged(ofThread: ReadonlyMap<string, Held>, ofLane: ReadonlyMap<string,
     ...(mode?.type === "mode" &&
       mode.value !== null && {
         mode: mode.value,
-        overMode: { systemPrompt: isOver(prompted), model: isOver(modeled) },
+        overMode: { systemPrompt: isOver(heldPrompt), model: isOver(heldModel) },
       }),
     ...(policy && { contextPolicy: { ...(window !== undefined && { maxInputTokens: window }), ...policy.fields } }),
     tools: new Map(tools),

@@ -33,6 +33,7 @@ const ASK: OptionNames<AskOptions> = {
   toolChoice: true,
   providerOptions: true,
   limits: true,
+  deadline: true,
   mode: true,
   model: true,
   headers: true,

@@ -45,6 +45,7 @@ const PARTS: { readonly [field: string]: ReadonlySet<string> } = {
     "limits",
     "model",
     "mode",
+    "deadline",
     "hasContext",
     "askedTools",
     "askedHeaders",

@@ -26,7 +26,7 @@ import {
 import { askEntry, continueEntry, goOnEntry } from "./entries.ts";
 import { startNextCall } from "./next-call.ts";
 import { runFromAsk } from "./state.ts";
-import { scheduleTimeLimit } from "./time-limit.ts";
+import { deadlineFailure, scheduleTimeLimit } from "./time-limit.ts";
 
 type Ask = Extract<Signal, { type: "ask" }>;
 
@@ -54,6 +54,7 @@ function startRequest(
   requestId: string,
 ): Step {
   const before = continues === undefined ? undefined : agent.state.last?.run;
+  const { deadline: _past, ...kept } = before?.options ?? {}; // that of the request before may be over
   const lane = before?.lane ?? agent.state.activeContextRef;
   const ids = { requestId, runId: agent.ports.ids("run"), lane, refs: refs as JsonObject }; // refs are scalars
   const { runId } = ids;
@@ -62,7 +63,7 @@ function startRequest(
     before === undefined || continues === undefined
       ? [askEntry(ids, content, options, name)]
       : [
-          continueEntry(ids, continues, { ...before.options, ...options }, name),
+          continueEntry(ids, continues, { ...kept, ...options }, name),
           ...(before.spoken === undefined ? [] : [goOnEntry(ids)]),
         ];
   const step = commitEntries(updateFlight(unchanged(agent), { runId, systemPrompt }), ...entries);
@@ -118,6 +119,8 @@ function askRefusal(agent: ReactAgent, ask: Ask, requestId: string): Failure | u
   const { options = {} } = ask;
   const { allowedTools, call: asked, mode } = options;
   const held = withMode(heldFor(agent), mode);
+  const late = deadlineFailure(agent, options);
+  if (late !== undefined) return late;
   const unknownMode = modeFailure(settings, held);
   if (unknownMode !== undefined) return unknownMode;
   const tools = shownTools(agent, held, options.askedTools).map(({ name }) => name);

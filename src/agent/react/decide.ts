@@ -18,7 +18,7 @@ import { handleContextOperation, handleSetting } from "./operations.ts";
 import { handleNotice, handleResume } from "./resume.ts";
 import { hasOpenCalls, type OpenCall, openCalls, type Run } from "./state.ts";
 import { handleSteer } from "./steering.ts";
-import { handleWorked } from "./time-limit.ts";
+import { deadlineFailure, handleWorked, rescheduleDeadline } from "./time-limit.ts";
 import {
   callOrEnd,
   continueAfterTools,
@@ -83,6 +83,8 @@ export function decide(agent: ReactAgent, signal: Signal): Step {
       return handleCancel(agent, signal);
     case "fail":
       return handleFail(agent, signal.failure);
+    case "deadline":
+      return handleDeadline(agent);
     case "hand_over":
       return handleHandOver(agent, signal);
     case "worked":
@@ -114,6 +116,13 @@ function handleCancel(
 
 function handleFail(agent: ReactAgent, failure: Failure): Step {
   return startEnding(agent, { status: "failed", failure });
+}
+
+/** By the clock, which a timer does not follow exactly. */
+function handleDeadline(agent: ReactAgent): Step {
+  const { run } = agent.state;
+  const late = run === undefined ? undefined : deadlineFailure(agent, run.options);
+  return late === undefined ? rescheduleDeadline(agent) : handleFail(agent, late);
 }
 
 /** Marks the run as ending and aborts what is running. Later reasons are ignored. */

@@ -16,7 +16,7 @@ import { attemptEntry, resultEntry, toolStartedEntry } from "./entries.ts";
 import { completeRequest, emitResults, errorOutcome, failRequest, finishRun } from "./finish.ts";
 import { startNextCall } from "./next-call.ts";
 import { evolve, hasOpenCalls, INITIAL_STATE, type OpenCall, openCalls, type Run } from "./state.ts";
-import { scheduleTimeLimit, timeLimitFailure } from "./time-limit.ts";
+import { deadlineFailure, scheduleTimeLimit, timeLimitFailure } from "./time-limit.ts";
 import { continueAfterResult, continueAfterTools, denyCall, endIfIdle, executeCall } from "./tools.ts";
 
 const INTERRUPTED = errorOutcome(
@@ -41,7 +41,8 @@ export function handleResume(
     return unchanged(agent);
   }
   const taken = updateFlight(unchanged(agent), { runId: run.runId, systemPrompt, emittedResults: run.firstOpen });
-  if (failure !== undefined) return failRequest(taken, run, failure);
+  const failed = failure ?? deadlineFailure(agent, run.options);
+  if (failed !== undefined) return failRequest(taken, run, failed);
   const hadWork = hadPendingWork(agent, run) && !untouched && run.spoken === undefined;
   const isInterrupted = hadWork && !continued && run.handedOver === undefined;
   if (isInterrupted && recover === "fail") return failRequest(taken, run, REQUEST_INTERRUPTED);

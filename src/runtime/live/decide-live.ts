@@ -314,6 +314,8 @@ function timer(decision: Decision, name: Extract<LiveSignal, { type: "timer" }>[
   switch (name) {
     case "limit":
       return time === undefined ? decision : takeTurn(decision, time.over, moment);
+    case "deadline":
+      return live.request?.hasDeadline ? takeTurn(decision, { type: "deadline" }, moment) : decision;
     case "note": {
       if (time === undefined || live.broken !== undefined) return decision;
       const again = setNoteTimer(decision, moment);

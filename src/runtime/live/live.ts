@@ -24,6 +24,8 @@ export interface RequestState {
   /** The error behind the newest failure. */
   readonly thrown?: { readonly error: unknown; readonly code: string } | undefined;
   readonly time?: WorkTime | undefined;
+  /** A timer for its deadline is set. */
+  readonly hasDeadline?: boolean;
 }
 
 /** The time limit of a request, which stands still while it waits. */

@@ -39,6 +39,14 @@ export function performDirective(decision: Decision, directive: Directive, rest:
       const { requestId: _request, runId: _run, type: _type, signal: over, ...limit } = directive;
       return limitWork(opened, { ...limit, over }, moment);
     }
+    case "deadline":
+      return isCurrent(opened.live, directive.requestId)
+        ? effects(updateRequest(opened, { hasDeadline: true }), {
+            type: "timer",
+            name: "deadline",
+            ms: directive.afterMs,
+          })
+        : opened;
     case "abort":
       return isCurrent(opened.live, directive.requestId)
         ? effects(opened, { type: "interrupt", reason: new Error(directive.reason) })

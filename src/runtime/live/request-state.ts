@@ -122,9 +122,13 @@ export function lookAtRequest(decision: Decision, moment: Moment): Decision {
 
 /** No timer of the request fires from now on. */
 function stopTime(decision: Decision): Decision {
-  if (decision.live.request?.time === undefined) return decision;
+  const { time, hasDeadline = false } = decision.live.request ?? {};
   const off = { type: "timer", ms: undefined } as const;
-  return effects(updateRequest(decision, { time: undefined }), { ...off, name: "limit" }, { ...off, name: "note" });
+  const stopped = hasDeadline
+    ? effects(updateRequest(decision, { hasDeadline: false }), { ...off, name: "deadline" })
+    : decision;
+  if (time === undefined) return stopped;
+  return effects(updateRequest(stopped, { time: undefined }), { ...off, name: "limit" }, { ...off, name: "note" });
 }
 
 function setTimers(decision: Decision, moment: Moment): Decision {

@@ -82,8 +82,8 @@ export interface Given {
   readonly failed?: { readonly error: unknown; readonly code: string; readonly message: string } | undefined;
 }
 
-/** `limit`: the time of a request is over. `note`: its work time is recorded. */
-export type TimerName = "limit" | "note" | "mend" | "grace" | "give_up";
+/** `limit`: the time of a request is over. `deadline`: look if its deadline is. `note`: its work time is recorded. */
+export type TimerName = "limit" | "deadline" | "note" | "mend" | "grace" | "give_up";
 
 /** What the loop does for a live thread, in this order. */
 export type Effect =

@@ -29,7 +29,7 @@ export async function ask(
   const open = openRequest(loop, keys, { content });
   if (open !== undefined) return open; // in a queue it would wait for its own end
   const { requestId = loop.options.ports.ids("req") } = options;
-  const ask = { requestId, content, keys, options: storedOptions(options, loop.options.definition), refs };
+  const ask = { requestId, content, keys, options: storedOptions(options, loop.options), refs };
   return loop.ask(ask, { context, tools, model, headers, signal });
 }
 
@@ -54,7 +54,8 @@ export async function continueRequest(
   if (loop.agent.state.run?.requestId === continues) throw stillRunning(continues); // in a queue it would wait for its own end
   const { requestId = loop.options.ports.ids("req") } = options;
   const given = await givenBefore(loop, run, options);
-  const stored = storedOptions({ ...options, ...given }, loop.options.definition);
+  const { mode = run.options.mode } = options;
+  const stored = storedOptions({ ...options, ...given, mode }, loop.options);
   return loop.ask({ requestId, ...words, keys, options: stored, refs }, { ...given, signal });
 }
 

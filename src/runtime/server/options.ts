@@ -73,6 +73,11 @@ interface AskFields
     AgentConfig,
     "maxOutputTokens" | "temperature" | "topP" | "stopSequences" | "seed" | "reasoning" | "providerOptions"
   > {
+  /**
+   * When the request fails with `deadline_exceeded` if it has not ended: a date, or milliseconds from now. It is stored, and waiting
+   * counts, also for an approval. Default: never.
+   */
+  readonly deadline?: number | Date | undefined;
   /** The mode of this request, one of the agent's `modes`. Default: the one that was set. */
   readonly mode?: string | undefined;
   /**

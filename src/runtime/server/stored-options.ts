@@ -3,6 +3,7 @@ import { fieldProblem, modelChoiceProblem } from "../../agent/definition/define-
 import type { RequestLimits, StoredRequestOptions } from "../../agent/signal.ts";
 import { checkedInput } from "../../projection/policy/policy.ts";
 import { copyJsonObject, isPlainObject } from "../../thread/json.ts";
+import type { RuntimePorts } from "../ports.ts";
 import { RequestError } from "../request/request-error.ts";
 import type { AskOptions } from "./options.ts";
 import { CALL_FIELDS, callSettings } from "./settings.ts";
@@ -11,8 +12,11 @@ import { CALL_FIELDS, callSettings } from "./settings.ts";
  * The options of an ask as its entry has them: data, and of what is no data only that it was there. Tools that come with the ask
  * are allowed: `allowedTools` chooses among those of the agent.
  */
-export function storedOptions(options: AskOptions<unknown>, definition: AnyAgent): StoredRequestOptions {
-  const { contextPolicy, allowedTools, maxIterations, context, tools = {}, headers, mode, model } = options;
+export function storedOptions(
+  options: AskOptions<unknown>,
+  { definition, ports }: { readonly definition: AnyAgent; readonly ports: Pick<RuntimePorts, "clock"> },
+): StoredRequestOptions {
+  const { contextPolicy, allowedTools, maxIterations, context, tools = {}, headers, mode, model, deadline } = options;
   const names = Object.keys(tools);
   const call = callOptions(options);
   const limits = limitsOf(options, definition);
@@ -25,6 +29,7 @@ export function storedOptions(options: AskOptions<unknown>, definition: AnyAgent
     ...(maxIterations !== undefined && { maxIterations: checked("maxIterations", maxIterations) }),
     ...(call && { call }),
     ...(limits && { limits }),
+    ...(deadline !== undefined && { deadline: timeOf(deadline, ports.clock()) }),
     ...(mode !== undefined && { mode: modeName(mode) }),
     ...(headers && { askedHeaders: headerNames(headers) }),
   };
@@ -50,6 +55,13 @@ function limitsOf({ limits }: AskOptions<unknown>, { limits: own }: AnyAgent): R
 function checkModel(model: unknown): void {
   const problem = modelChoiceProblem(model);
   if (problem !== undefined) throw invalid("model", problem);
+}
+
+/** The time of a deadline, in whole milliseconds. */
+function timeOf(deadline: number | Date, now: number): number {
+  const at = deadline instanceof Date ? deadline.getTime() : now + Math.ceil(deadline > 0 ? deadline : Number.NaN);
+  if (Number.isSafeInteger(at)) return at;
+  throw invalid("deadline", "must be a date, or a number of milliseconds above 0");
 }
 
 function modeName(mode: unknown): string {
