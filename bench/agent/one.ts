@@ -15,7 +15,7 @@ async function one(bench: Bench, usesTool: boolean): Promise<Table> {
   const { rows, notes, results, costs } = await compare(bench, id, ours, job);
   const what = `one agent, ${usesTool ? "one tool call" : "text only"}`;
   const { baseline, heddle } = results;
-  const { "heddle-memory": inMemory, "ai-sdk-stream": aiSdk } = costs;
+  const { "heddle-memory": inMemory, "heddle-whole": whole, "ai-sdk-stream": streaming, "ai-sdk": generating } = costs;
   return {
     id,
     title: `${what}: ${conversations} conversations of ${turns} turns per round, ${sizes.rounds} rounds`,
@@ -26,11 +26,19 @@ async function one(bench: Bench, usesTool: boolean): Promise<Table> {
         what: `${what}: heddle on SQLite to the baseline`,
         unit: "times",
       }),
-      ...(aiSdk === undefined
+      ...(streaming === undefined
         ? []
         : [
-            budgets.atMost("memoryToAiSdkStream", inMemory?.over(aiSdk), {
+            budgets.atMost("memoryToAiSdkStream", inMemory?.over(streaming), {
               what: `${what}: CPU of heddle in memory to AI SDK's stream`,
+              unit: "times",
+            }),
+          ]),
+      ...(generating === undefined
+        ? []
+        : [
+            budgets.atMost("memoryToAiSdkGenerate", whole?.over(generating), {
+              what: `${what}: CPU of heddle in memory, not streaming, to AI SDK's generate`,
               unit: "times",
             }),
           ]),

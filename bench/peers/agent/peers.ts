@@ -10,6 +10,7 @@ import {
 } from "../../agent/heddle-peer.ts";
 import { aiSdk, aiSdkStreaming } from "./ai-sdk.ts";
 import { langgraph } from "./langgraph.ts";
+import { mastra } from "./mastra.ts";
 import { openaiAgents } from "./openai-agents.ts";
 import type { AgentPeer } from "./peer.ts";
 
@@ -26,12 +27,13 @@ const PEERS = {
   "ai-sdk-stream": aiSdkStreaming,
   "openai-agents": openaiAgents,
   langgraph,
+  mastra,
 } as const satisfies Readonly<Record<string, () => Promise<AgentPeer>>>;
 
 export type PeerName = keyof typeof PEERS;
 
 /** The other projects. Their packages must be installed. */
-export const OTHERS: readonly PeerName[] = ["ai-sdk", "ai-sdk-stream", "openai-agents", "langgraph"];
+export const OTHERS: readonly PeerName[] = ["ai-sdk", "ai-sdk-stream", "openai-agents", "langgraph", "mastra"];
 
 /** A project by the name the bench has for it. */
 export async function load(name: string): Promise<AgentPeer> {
