@@ -6,7 +6,7 @@ export interface Recording {
   readonly connect: OpenConnection;
   /** The statements run so far, in order. */
   readonly ran: readonly string[];
-  /** How many rows SQLite has handed out. */
+  /** How many rows SQLite has handed out. Those of pragmas do not count: watchers poll one, more often on a busy machine. */
   rowsReturned(): number;
   /** Called before each statement is run; what it throws is what SQLite would have thrown. */
   before: (sql: string) => void;
@@ -55,7 +55,7 @@ function recorded(
       note(sql);
       inner.exec(sql);
     },
-    prepare: (sql) => recordedStatement(inner.prepare(sql), () => note(sql), count),
+    prepare: (sql) => recordedStatement(inner.prepare(sql), () => note(sql), /^pragma/i.test(sql) ? () => {} : count),
     close: () => inner.close(),
   };
 }
