@@ -28,7 +28,7 @@ export async function wordFindings(): Promise<readonly WordFinding[]> {
   const missing = excluded.filter((path) => !existsSync(root + path));
   if (missing.length > 0)
     throw new Error(`scripts/words/excluded.txt names paths that do not exist: ${missing.join(", ")}`);
-  const files = globSync(FILES, { cwd: root })
+  const files = globSync(FILES, { cwd: root, exclude: ["**/node_modules"] })
     .map((path) => path.replaceAll("\\", "/"))
     .filter((path) => !isBelow(excluded, path))
     .sort();
