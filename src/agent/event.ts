@@ -1,4 +1,4 @@
-import type { ProjectionView } from "../projection/projection.ts";
+import type { ProjectionMeta, ProjectionView } from "../projection/projection.ts";
 import type { JsonValue } from "../thread/json.ts";
 import type { Content, ToolCall } from "../thread/message.ts";
 import type { ToolDataPart } from "./definition/tool.ts";
@@ -15,7 +15,13 @@ export interface EventData {
     /** The request that this one continues. */
     readonly continues?: string;
   };
-  readonly llm_started: { readonly model?: string; readonly estimatedTokens: number; readonly messages: number };
+  readonly llm_started: {
+    readonly model?: string;
+    readonly estimatedTokens: number;
+    readonly messages: number;
+    /** Facts about the context of the call. Absent where the event was made from the log. */
+    readonly meta?: Pick<ProjectionMeta, "truncated" | "needsSummary" | "boundary" | "budget">;
+  };
   /**
    * A piece of the answer. Of a call that the provider itself runs, `text` is the JSON text of its whole arguments, its result
    * or its error; a later result replaces an earlier one.
@@ -91,10 +97,16 @@ export interface EventData {
     readonly usageByModel: UsageByModel;
     readonly object?: JsonValue;
   };
-  readonly request_failed: { readonly failure: Failure };
-  readonly request_cancelled: { readonly reason: string };
+  readonly request_failed: { readonly failure: Failure } & Partial<RequestUsage>;
+  readonly request_cancelled: { readonly reason: string } & Partial<RequestUsage>;
   /** The last event in this process. The request is still open, and is resumed here later or in another process. */
   readonly request_suspended: Suspension;
+}
+
+/** The usage of an ended request. Absent where its log could not be read or written. */
+export interface RequestUsage {
+  readonly usage: Usage;
+  readonly usageByModel: UsageByModel;
 }
 
 /**

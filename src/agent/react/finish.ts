@@ -1,5 +1,5 @@
 import type { JsonValue } from "../../thread/json.ts";
-import type { TerminationReason } from "../event.ts";
+import type { RequestUsage, TerminationReason } from "../event.ts";
 import type { CallRecord } from "../model-call.ts";
 import type { Failure, ToolOutcome } from "../signal.ts";
 import {
@@ -83,12 +83,17 @@ function emitEnd(step: Step, run: Run, end: RequestEnd, object: JsonValue | unde
       return emitEvent(step, run, { kind: "request_completed", data });
     }
     case "failed":
-      return emitEvent(step, run, { kind: "request_failed", data: { failure: end.failure } });
+      return emitEvent(step, run, { kind: "request_failed", data: { failure: end.failure, ...usageOf(run) } });
     case "cancelled":
-      return emitEvent(step, run, { kind: "request_cancelled", data: { reason: end.reason } });
+      return emitEvent(step, run, { kind: "request_cancelled", data: { reason: end.reason, ...usageOf(run) } });
     default:
       return end satisfies never;
   }
+}
+
+/** The usage of a run that ends. */
+export function usageOf({ usage, usageByModel }: Run): RequestUsage {
+  return { usage, usageByModel };
 }
 
 /** A synthetic error result, to close a call that has no result. */

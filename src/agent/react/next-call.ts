@@ -67,8 +67,13 @@ function startCall(step: Step, run: Run, context: CallContext): Step {
   const model = currentModel(agent);
   const settings = callSettingsOf(agent, run, context.held);
   const out = updateFlight(step, { call: { callId, basis }, retry: undefined, running: [], emittedResults: 0 });
-  const { estimatedTokens } = meta;
-  const data = { ...(model !== undefined && { model }), estimatedTokens, messages: messages.length };
+  const { estimatedTokens, truncated, needsSummary, boundary, budget } = meta;
+  const data = {
+    ...(model !== undefined && { model }),
+    estimatedTokens,
+    messages: messages.length,
+    meta: { truncated, needsSummary, ...(boundary !== undefined && { boundary }), budget },
+  };
   const started = { kind: "llm_started", callId, data } as const;
   const emitted = retry === undefined ? emitEvent(out, { ...run, iteration }, started) : out;
   const call = { callId, iteration, messages, toolSpec, settings, basis, blobs };

@@ -1,6 +1,6 @@
 import type { AgentContext, AgentOutput, AnyAgent } from "../../agent/definition/config.ts";
 import { storedWaitingCalls, type WaitingCall, waitingCalls } from "../../agent/react/agent.ts";
-import type { ExplainedEntry } from "../../projection/projection.ts";
+import type { ExplainedEntry, ProjectionMeta } from "../../projection/projection.ts";
 import { StaleHolderError, ThreadHeldError } from "../../stores/errors.ts";
 import { HeddleError } from "../../thread/errors.ts";
 import type { Content, UserMessage } from "../../thread/message.ts";
@@ -20,10 +20,11 @@ import type { AgentRequest, SteerAnswer } from "../request/request.ts";
 import { isSuspended, RequestError } from "../request/request-error.ts";
 import type { AgentServer } from "../server/agent-server.ts";
 import { askedBefore } from "../server/ask.ts";
-import { explain } from "../server/explain.ts";
+import { explain, view } from "../server/explain.ts";
 import type { AskArguments, AskOptions, Decider, SenderOptions, SteerOptions, StopOptions } from "../server/options.ts";
 import { settingsFor } from "../server/settings.ts";
 import { LEASE_TTL_MS } from "../server/start.ts";
+import { type ThreadUsage, usageOfThread } from "../server/thread-usage.ts";
 import { FIRST, loadAgent } from "../session/load.ts";
 import { retryStore } from "../session/store-retry.ts";
 import { outcomeOf } from "../tools/result.ts";
@@ -196,6 +197,17 @@ export class AgentHost<Given extends AnyAgent = AnyAgent> implements AsyncDispos
    */
   async explain(threadId: string): Promise<readonly ExplainedEntry[]> {
     return explain(this.#options.store, await this.#read(threadId));
+  }
+
+  /** Facts about the context that the next call of a thread would have. Claims nothing. */
+  async view(threadId: string): Promise<ProjectionMeta> {
+    return view(this.#options.store, (await this.#read(threadId)).agent);
+  }
+
+  /** What the requests of a thread have used. Claims nothing. */
+  async usage(threadId: string): Promise<ThreadUsage> {
+    checkName("threadId", threadId);
+    return usageOfThread(this.#options.store, threadId, this.#options.agent);
   }
 
   /**

@@ -150,10 +150,10 @@ function settleRequest(decision: Decision, requestId: string): Decision {
     case "failed":
       return effects(over, {
         type: "reject",
-        error: requestFailed(requestId, end.failure, causeOf(request, end.failure)),
+        error: requestFailed(requestId, end.failure, causeOf(request, end.failure), last.run),
       });
     case "cancelled":
-      return effects(over, { type: "reject", error: requestCancelled(requestId, end.reason) });
+      return effects(over, { type: "reject", error: requestCancelled(requestId, end.reason, last.run) });
     default:
       return end satisfies never;
   }

@@ -1,4 +1,5 @@
 import type { Suspension } from "../../agent/event.ts";
+import type { Usage, UsageByModel } from "../../agent/model-call.ts";
 import type { Failure } from "../../agent/signal.ts";
 import { type ErrorFacts, HeddleError } from "../../thread/errors.ts";
 
@@ -21,16 +22,21 @@ export class RequestError extends HeddleError {
   static override readonly className: string = "RequestError";
   declare readonly requestId?: string;
   declare readonly failure?: Failure;
+  /** For `request_failed` and `request_cancelled`: the usage of the calls so far, as `result` has it. */
+  declare readonly usage?: Usage;
+  declare readonly usageByModel?: UsageByModel;
   /** For `request_suspended`: why the request has ended in this process, and the holder that has it now. */
   declare readonly suspension?: Suspension;
   /** For `request_waiting`: the token to continue the run. */
   declare readonly token?: string;
 
-  constructor({ requestId, failure, suspension, ...facts }: RequestErrorFacts) {
+  constructor({ requestId, failure, suspension, usage, usageByModel, ...facts }: RequestErrorFacts) {
     super(facts);
     if (requestId !== undefined) this.requestId = requestId;
     if (failure !== undefined) this.failure = failure;
     if (suspension !== undefined) this.suspension = suspension;
+    if (usage !== undefined) this.usage = usage;
+    if (usageByModel !== undefined) this.usageByModel = usageByModel;
   }
 }
 
@@ -38,16 +44,31 @@ type RequestErrorFacts = ErrorFacts & {
   readonly requestId?: string;
   readonly failure?: Failure;
   readonly suspension?: Suspension;
+  readonly usage?: Usage | undefined;
+  readonly usageByModel?: UsageByModel | undefined;
 };
 
+/** The usage of a request, of its run or of its last event. */
+type UsageOfRequest = Pick<RequestErrorFacts, "usage" | "usageByModel">;
+
 /** `cause` is the thrown error, if known. It is only in memory. */
-export function requestFailed(requestId: string, failure: Failure, cause?: unknown): RequestError {
+export function requestFailed(
+  requestId: string,
+  failure: Failure,
+  cause?: unknown,
+  { usage, usageByModel }: UsageOfRequest = {},
+): RequestError {
   const { retryable = false, message } = failure;
-  return new RequestError({ code: "request_failed", requestId, failure, retryable, message, cause });
+  const facts = { requestId, failure, retryable, message, cause, usage, usageByModel };
+  return new RequestError({ code: "request_failed", ...facts });
 }
 
-export function requestCancelled(requestId: string, reason: string): RequestError {
-  return new RequestError({ code: "request_cancelled", requestId, message: reason });
+export function requestCancelled(
+  requestId: string,
+  message: string,
+  { usage, usageByModel }: UsageOfRequest = {},
+): RequestError {
+  return new RequestError({ code: "request_cancelled", requestId, message, usage, usageByModel });
 }
 
 /** `failure` and `cause` are the error of the store, if the store failed. */

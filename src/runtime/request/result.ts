@@ -76,8 +76,8 @@ export async function pastResult(
   ended: EndedRun,
 ): Promise<RequestResult> {
   const { end, run } = ended;
-  if (end.status === "failed") throw requestFailed(run.requestId, end.failure);
-  if (end.status === "cancelled") throw requestCancelled(run.requestId, end.reason);
+  if (end.status === "failed") throw requestFailed(run.requestId, end.failure, undefined, run);
+  if (end.status === "cancelled") throw requestCancelled(run.requestId, end.reason, run);
   return resultIn(entries, ended, await objectIn(output, entries, run.callId));
 }
 

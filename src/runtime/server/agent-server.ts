@@ -11,7 +11,7 @@ import type { ContextOperation } from "../../lanes/context-operation.ts";
 import { SettingError, toolSetting } from "../../lanes/setting.ts";
 import type { ContextPolicyInput } from "../../projection/policy/fields.ts";
 import { checkedInput } from "../../projection/policy/policy.ts";
-import type { ExplainedEntry } from "../../projection/projection.ts";
+import type { ExplainedEntry, ProjectionMeta } from "../../projection/projection.ts";
 import { threadNotFound } from "../../stores/errors.ts";
 import type { JsonObject } from "../../thread/json.ts";
 import type { Setting } from "../../thread/kinds.ts";
@@ -38,7 +38,7 @@ import type { RequestResult } from "../request/result.ts";
 import { outcomeOf } from "../tools/result.ts";
 import { ask, continueRequest } from "./ask.ts";
 import { commandRefs, decisionOf } from "./command-refs.ts";
-import { explain } from "./explain.ts";
+import { explain, view } from "./explain.ts";
 import { factsOf } from "./given.ts";
 import { findBranchPosition, modify, type OperationAnswer } from "./modify.ts";
 import type {
@@ -57,6 +57,7 @@ import { set } from "./set.ts";
 import { type StartHooks, serverStopped, startLoop } from "./start.ts";
 import { steer } from "./steer.ts";
 import { summarizeRange } from "./summarize-range.ts";
+import { type ThreadUsage, usageOfThread } from "./thread-usage.ts";
 
 /**
  * An agent on one thread. It holds the thread as long as it runs, so that no other process runs it.
@@ -149,6 +150,17 @@ export class AgentServer<Given extends AnyAgent = AnyAgent> implements AsyncDisp
   /** The status of every entry in the view of the last model call. Before the first call: in the view that it would have. */
   async explain(): Promise<readonly ExplainedEntry[]> {
     return explain(this.#live.options.store, this.#live.live);
+  }
+
+  /** Facts about the context that the next call would have: whether it is cut, needs a summary, and its budget. Nothing is called. */
+  async view(): Promise<ProjectionMeta> {
+    return view(this.#live.options.store, this.#live.agent);
+  }
+
+  /** What the requests of the thread have used, with the cost by `limits.costUsd` of the agent. */
+  async usage(): Promise<ThreadUsage> {
+    const { store, threadId, definition } = this.#live.options;
+    return usageOfThread(store, threadId, definition);
   }
 
   /** The calls that wait for a decision or a result from outside. */

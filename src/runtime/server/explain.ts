@@ -8,9 +8,10 @@ import {
   systemPromptOf,
   toolsFor,
 } from "../../agent/react/call-context.ts";
+import type { ProjectionInput } from "../../projection/input/input.ts";
 import type { ContextPolicyInput } from "../../projection/policy/fields.ts";
 import { ContextPolicy } from "../../projection/policy/policy.ts";
-import type { ExplainedEntry } from "../../projection/projection.ts";
+import type { ExplainedEntry, ProjectionMeta } from "../../projection/projection.ts";
 import type { ThreadStore } from "../../stores/port.ts";
 import { loadMissing } from "../../stores/project-from-store.ts";
 import type { ToolSpec } from "../../thread/message.ts";
@@ -39,8 +40,23 @@ export async function explain(
 
 /** The same for the next call, of an agent that has loaded enough. */
 export function explainNext(agent: ReactAgent): readonly ExplainedEntry[] {
+  return agent.settings.projector.explain(nextInput(agent));
+}
+
+/** The facts about the context that the next call would have. Loads what that needs, and changes nothing. */
+export async function view(store: ThreadStore, agent: ReactAgent): Promise<ProjectionMeta> {
+  for (let { thread } = agent; ; ) {
+    try {
+      return agent.settings.projector.project(nextInput({ ...agent, thread })).meta;
+    } catch (error) {
+      thread = await loadMissing(store, thread, error);
+    }
+  }
+}
+
+function nextInput(agent: ReactAgent): ProjectionInput {
   const { settings, state, thread } = agent;
-  const { projector, readers } = settings;
+  const { readers } = settings;
   const model = currentModel(agent);
   const asked = state.run ?? state.last?.run;
   const held = heldFor(agent);
@@ -48,7 +64,7 @@ export function explainNext(agent: ReactAgent): readonly ExplainedEntry[] {
   const system = systemPromptOf(agent, held);
   const tools = toolsFor(agent, asked?.options ?? {}, held);
   const tokenCounter = counterFor(policy, { ...settings, model }, thread);
-  return projector.explain({ model, readers, thread, policy, system, tools, tokenCounter });
+  return { model, readers, thread, policy, system, tools, tokenCounter };
 }
 
 /** How a call was projected. */

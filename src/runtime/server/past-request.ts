@@ -1,4 +1,5 @@
 import type { AgentEvent, EventDraft, Suspension } from "../../agent/event.ts";
+import { usageOf } from "../../agent/react/finish.ts";
 import { isAsk } from "../../agent/react/restore.ts";
 import { continuedBy, type EndedRun, evolve, INITIAL_STATE, readRequestEnd } from "../../agent/react/state.ts";
 import type { Entry } from "../../thread/entry.ts";
@@ -118,10 +119,10 @@ async function entriesOf(
   return entries;
 }
 
-async function terminalEvent({ end }: EndedRun, result: Promise<RequestResult>): Promise<EventDraft> {
+async function terminalEvent({ end, run }: EndedRun, result: Promise<RequestResult>): Promise<EventDraft> {
   result.catch(() => undefined); // reading only events must not raise an unhandled rejection
-  if (end.status === "failed") return { kind: "request_failed", data: { failure: end.failure } };
-  if (end.status === "cancelled") return { kind: "request_cancelled", data: { reason: end.reason } };
+  if (end.status === "failed") return { kind: "request_failed", data: { failure: end.failure, ...usageOf(run) } };
+  if (end.status === "cancelled") return { kind: "request_cancelled", data: { reason: end.reason, ...usageOf(run) } };
   const { text, terminationReason, finishReason, usage, usageByModel, object } = await result;
   const data = {
     text,

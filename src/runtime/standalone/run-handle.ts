@@ -1,6 +1,7 @@
 import type { AgentOutput, AnyAgent } from "../../agent/definition/config.ts";
 import type { AgentEvent, EventDraft } from "../../agent/event.ts";
 import type { ReactAgent } from "../../agent/react/agent.ts";
+import { usageOf } from "../../agent/react/finish.ts";
 import type { EndedRun } from "../../agent/react/state.ts";
 import type { JsonValue } from "../../thread/json.ts";
 import { nextEventSeq } from "../live/thread-metadata.ts";
@@ -93,21 +94,19 @@ function terminalEvent({ thread }: ReactAgent, ended: EndedRun, result: Promise<
   };
 }
 
-function draftOf(
-  { run: { text, usage, usageByModel, finishReason }, end }: EndedRun,
-  object: JsonValue | undefined,
-): EventDraft {
+function draftOf({ run, end }: EndedRun, object: JsonValue | undefined): EventDraft {
   switch (end.status) {
     case "completed": {
+      const { text, usage, usageByModel, finishReason } = run;
       const { terminationReason } = end;
       const ended = { terminationReason, ...(finishReason && { finishReason }) };
       const data = { text, ...ended, usage, usageByModel, ...(object !== undefined && { object }) };
       return { kind: "request_completed", data };
     }
     case "failed":
-      return { kind: "request_failed", data: { failure: end.failure } };
+      return { kind: "request_failed", data: { failure: end.failure, ...usageOf(run) } };
     case "cancelled":
-      return { kind: "request_cancelled", data: { reason: end.reason } };
+      return { kind: "request_cancelled", data: { reason: end.reason, ...usageOf(run) } };
     default:
       return end satisfies never;
   }

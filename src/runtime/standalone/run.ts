@@ -219,9 +219,9 @@ export async function collectEvents(events: AsyncIterable<AgentEvent>): Promise<
         return Object.freeze({ requestId, runId: event.runId, ...fields, calls, ...ended });
       }
       case "request_failed":
-        throw requestFailed(requestId, event.data.failure);
+        throw requestFailed(requestId, event.data.failure, undefined, event.data);
       case "request_cancelled":
-        throw requestCancelled(requestId, event.data.reason);
+        throw requestCancelled(requestId, event.data.reason, event.data);
       default:
         break;
     }

@@ -25,6 +25,8 @@ export const KILLED_ELSEWHERE: Readonly<Record<string, string>> = {
   "src/runtime/loop.ts withdraw":
     "it follows a post that failed: tests/runtime/session/failing-store.test.ts has the row and its caller",
   "src/runtime/session/holder.ts renew": "it changes no entry: tests/runtime/session/holder.test.ts has its answers",
+  "src/runtime/run-instructions.ts":
+    "no server runs instructions: tests/runtime/run-instructions.store.test.ts stops a process inside an action",
   "src/runtime/standalone/":
     "a standalone run belongs to its caller: its tokens outlive it, and tests/runtime/standalone resumes them in each phase",
 };

@@ -42,11 +42,13 @@ function makerOf({ kind = "note", payload = {} }: EntryInput): string {
     if (role === "assistant") return "answerEntry";
     if (role === "tool") return "resultEntry";
     if (steer === undefined) return "askEntry";
+    if (steer === "continue") return "goOnEntry";
     return steer === "repair" ? "repairEntry" : "steerEntry";
   }
   if (end !== undefined) return "endEntry";
   if (summaryFailed !== undefined) return "summaryFailedEntry";
   if (skipped !== undefined) return "gapEntry";
+  if (fields["continues"] !== undefined) return "continueEntry";
   if (attempt !== undefined) return "attemptEntry";
   if (retried !== undefined) return "retriedEntry";
   if (handedOver !== undefined) return "handedOverEntry";

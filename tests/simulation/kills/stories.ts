@@ -240,6 +240,29 @@ const TOLD: readonly Story[] = [
     ends: ["cancelled", "failed"],
   },
   {
+    name: "cancelled while the model speaks, and continued",
+    rules: (prompt) => (prompt.includes("interrupted here") ? "Done." : { silence: "Well" }),
+    config: { streamIdleTimeoutMs: 9_000 },
+    play: async (stage) => {
+      await begun(stage);
+      const { request } = stage.server;
+      const cancelled = request?.id ?? "";
+      let hasSpoken = false;
+      const listen = async (): Promise<void> => {
+        for await (const _text of request?.textStream ?? []) hasSpoken = true;
+      };
+      void listen();
+      await stage.until(() => hasSpoken);
+      await stage.server.cancel();
+      const { id } = await stage.server.continueRequest(cancelled);
+      stage.world.acknowledged.add("the continued request", ({ thread }) => {
+        return thread.filterByRef("requestId", id).length > 0;
+      });
+      await stage.ended();
+    },
+    ends: ["cancelled", "failed", "completed"],
+  },
+  {
     name: "too slow",
     rules: calling(["slow", 1], ["send", 2]),
     config: { totalTimeoutMs: 50 },

@@ -1,0 +1,90 @@
+import { AgentHost, defineAgent, memoryStore, Thread, type ThreadStore } from "heddle";
+import { sqliteStore } from "heddle/sqlite";
+import { scriptedModel } from "heddle/testing";
+import { describe, expect, test } from "vitest";
+import { fastFile } from "../../support/temp-folder.ts";
+import { anything, eventsOf, failureOf, stage } from "../support/stage.ts";
+
+const look = { inputSchema: anything, execute: () => "seen" };
+const LOOK = { calls: [{ id: "c1", name: "look" }], usage: { inputTokens: 10, outputTokens: 2 } };
+const DOWN = { error: { status: 401 } } as never;
+const ANSWER = { text: "Seen.", usage: { inputTokens: 30, outputTokens: 5 } };
+
+describe("the usage of a request that did not complete", () => {
+  test("is in its error and its last event, and in the log for another process", async () => {
+    const on = await stage();
+    const server = await on.start({ script: [LOOK, DOWN, LOOK, { hang: true }], tools: { look }, modelMaxRetries: 0 });
+    const failed = await on.end(server.ask("Look."));
+    const error = await on.end(failureOf(failed.result));
+    expect(error.usage).toMatchObject({ inputTokens: 10, outputTokens: 2 });
+    expect(Object.keys(error.usageByModel ?? {})).toHaveLength(1);
+    expect((await eventsOf(failed)).at(-1)?.data).toMatchObject({ usage: error.usage });
+    const cancelled = await on.end(server.ask("Look again."));
+    for await (const { kind } of cancelled.events()) if (kind === "tool_completed") break;
+    await on.end(server.cancel());
+    expect((await on.end(failureOf(cancelled.result))).usage).toMatchObject({ inputTokens: 10, outputTokens: 2 });
+    await on.end(server.stop());
+    const later = await on.start({ tools: { look } });
+    expect((await on.end(failureOf(later.result(failed.id)))).usage).toEqual(error.usage);
+    await on.end(later.stop());
+  });
+});
+
+const stores: readonly (readonly [string, () => ThreadStore])[] = [
+  ["memory", memoryStore],
+  ["SQLite", () => sqliteStore(fastFile())],
+];
+
+for (const [name, open] of stores)
+  test(`the usage of a thread in ${name} is that of all its requests, with their cost`, async () => {
+    const store = open();
+    const model = scriptedModel([LOOK, ANSWER, DOWN]);
+    const limits = { maxCostUsd: 1, costUsd: ({ inputTokens = 0 }) => inputTokens / 1000 };
+    const host = AgentHost.create({
+      agent: defineAgent({ model, tools: { look }, limits, modelMaxRetries: 0 }),
+      store,
+    });
+    expect(await host.usage("t")).toMatchObject({ asks: 0, usage: {}, costUsd: 0 });
+    await (await host.ask("t", "Look.")).result;
+    await failureOf((await host.ask("t", "Again.")).result);
+    const { asks, usage, costUsd, usageByModel } = await host.usage("t");
+    expect([asks, usage.inputTokens, usage.outputTokens, costUsd]).toEqual([2, 40, 7, 0.04]);
+    expect(Object.values(usageByModel)[0]).toMatchObject({ inputTokens: 40 });
+    expect(await (await host.get("t")).usage()).toEqual(await host.usage("t"));
+    await host.stop();
+    await store.close();
+  });
+
+test("a thread without sums of the store is added up from its log", async () => {
+  const store = memoryStore();
+  const agent = defineAgent({ model: scriptedModel([LOOK, ANSWER]), tools: { look } });
+  const first = AgentHost.create({ agent, store });
+  await (await first.ask("t", "Look.")).result;
+  const copy = memoryStore();
+  await copy.save((await store.load("t")) ?? Thread.create());
+  const second = AgentHost.create({ agent, store: copy });
+  expect(await copy.usage({ threadId: "t" })).toEqual([]);
+  expect(await second.usage("t")).toMatchObject({ asks: 1, usage: { inputTokens: 40, outputTokens: 7 } });
+  await first.stop();
+  await second.stop();
+});
+
+test("the facts about the context are in llm_started, and there without a call", async () => {
+  const on = await stage();
+  const contextPolicy = { maxInputTokens: 400, reserveOutputTokens: 100, keepLastTurns: 1 };
+  const server = await on.start({ script: ["One.", "Two."], contextPolicy });
+  expect((await server.view()).truncated).toBe(false);
+  await on.end((await on.end(server.ask("1? ".repeat(300)))).result);
+  const request = await on.end(server.ask("2? ".repeat(100)));
+  const events = await on.end(eventsOf(request));
+  const started = events.find(({ kind }) => kind === "llm_started");
+  expect(started?.data).toMatchObject({ meta: { truncated: true, needsSummary: true, boundary: 1 } });
+  const { truncated, needsSummary, budget } = await server.view();
+  expect([truncated, needsSummary, budget.available > 0]).toEqual([true, true, true]);
+  const before = (await on.log()).length;
+  const host = AgentHost.create({ agent: defineAgent({ model: scriptedModel([]), contextPolicy }), store: on.store });
+  expect(await host.view(on.threadId)).toMatchObject({ truncated, needsSummary });
+  expect((await on.log()).length).toBe(before);
+  await on.end(server.stop());
+  await host.stop();
+});
