@@ -1,3 +1,5 @@
+import { ignoreRejection } from "../thread/errors.ts";
+
 /** Where an error was thrown. */
 export interface ErrorOrigin {
   /** The code of the failure in events and in the log. */
@@ -9,8 +11,9 @@ export interface ErrorOrigin {
 }
 
 /**
- * Called with each original error of a provider, tool, guard, summarizer or prompt function, once per attempt. Log and events
- * never contain these errors, because their text may contain anything. An error that it throws is ignored.
+ * Called with each original error of a provider, tool, guard, summarizer or other function of the caller, once per attempt. Log
+ * and events have a code and a message of Heddle in its place, because its text may contain anything. One exception: the message
+ * of an error that a tool's `execute` or schema throws is the result of the call. Not awaited; what it throws is ignored.
  */
 export type OnError = (error: unknown, origin: ErrorOrigin) => unknown;
 
@@ -20,7 +23,7 @@ export function ignoreErrorsOf<Args extends readonly unknown[]>(
 ): (...args: Args) => void {
   return (...args) => {
     try {
-      void Promise.resolve(callback?.(...args)).catch(() => undefined);
+      ignoreRejection(callback?.(...args));
     } catch {
       // ignored
     }

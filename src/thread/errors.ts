@@ -77,6 +77,12 @@ export function markOf(value: unknown, mark: symbol): unknown {
   }
 }
 
+/** Handles the rejection of a promise in the place of another value, because an unhandled one ends the process. */
+export function ignoreRejection(value: unknown): void {
+  if (typeof value !== "object" || value === null) return;
+  new Promise((resolve) => resolve(value)).catch(() => undefined);
+}
+
 function lineage(start: typeof HeddleError): readonly string[] {
   const names: string[] = [];
   for (

@@ -1,5 +1,5 @@
 import { utf8Length } from "../thread/encoding.ts";
-import { HeddleError } from "../thread/errors.ts";
+import { HeddleError, ignoreRejection } from "../thread/errors.ts";
 import type { Content, FileContentPart, Message, Part, PartMetadata, ToolSpec } from "../thread/message.ts";
 
 /**
@@ -60,6 +60,7 @@ export function countText(text: string, counter: TokenCounter, model?: string): 
 /** A single NaN would make every budget comparison false and hide an overflow. */
 function checkAmount(amount: unknown, id: string, what: string): number {
   if (typeof amount === "number" && amount >= 0 && amount < Number.MAX_SAFE_INTEGER) return amount;
+  ignoreRejection(amount);
   const given = typeof amount === "number" ? amount : `a ${typeof amount}`;
   const message = `The token counter "${id}" returned ${given} as ${what}. It must be a number of at least 0.`;
   throw new HeddleError({ code: "invalid_token_count", message });

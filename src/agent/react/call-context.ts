@@ -4,6 +4,7 @@ import type { ContextPolicyInput } from "../../projection/policy/fields.ts";
 import { ContextPolicy, limitsOf } from "../../projection/policy/policy.ts";
 import type { Projection } from "../../projection/projection.ts";
 import { portableSha256 } from "../../thread/encoding.ts";
+import { ignoreRejection } from "../../thread/errors.ts";
 import { isPlainObject, type JsonObject, type JsonValue } from "../../thread/json.ts";
 import type { Content, ToolSpec } from "../../thread/message.ts";
 import type { Thread } from "../../thread/thread.ts";
@@ -136,7 +137,18 @@ function projectWith(
     model: currentModel(agent),
     readers: settings.readers,
   });
+  checkProjection(projection);
   return { policy, counter, projection, held };
+}
+
+/** A projector of the caller may have no types. */
+function checkProjection(given: unknown): void {
+  const { messages, toolSpec, meta } = Object(given) as Partial<Projection>;
+  if (Array.isArray(messages) && Array.isArray(toolSpec) && isPlainObject(meta)) return;
+  ignoreRejection(given);
+  throw new TypeError(
+    "The projector must return a projection synchronously: an object with messages, toolSpec and meta.",
+  );
 }
 
 /** The tools that the model is shown in a request. Those of the mode are a default of `allowedTools`. */

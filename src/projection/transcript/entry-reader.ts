@@ -1,4 +1,5 @@
 import type { Entry, Refs } from "../../thread/entry.ts";
+import { ignoreRejection } from "../../thread/errors.ts";
 import { copyJson, isPlainObject, type JsonObject, type JsonValue } from "../../thread/json.ts";
 import type { Content, ToolCall } from "../../thread/message.ts";
 import { resultText } from "../../thread/message.ts";
@@ -169,6 +170,7 @@ export function readEntryMessage(
   try {
     if (!isPlainObject(payload)) throw new UnreadablePayload("it must be an object");
     const current = v < reader.version && reader.upcast ? reader.upcast(payload as JsonObject, v) : payload;
+    if (!isPlainObject(current)) throw notReadable(current, "its upcast must return an object");
     const output = reader.read(current as JsonObject, { seq, kind, refs }); // every entry payload is a JSON object
     return output === undefined || isBuiltIn(reader) ? output : checkedMessage(output);
   } catch (cause) {
@@ -216,8 +218,13 @@ function checkedMessage(output: unknown): EntryMessage {
       };
     }
     default:
-      throw new UnreadablePayload("its reader must return a message or undefined");
+      throw notReadable(output, "its reader must return a message or undefined");
   }
+}
+
+function notReadable(given: unknown, trouble: string): UnreadablePayload {
+  ignoreRejection(given);
+  return new UnreadablePayload(trouble);
 }
 
 function jsonCopy(value: unknown, field: string): JsonValue | undefined {

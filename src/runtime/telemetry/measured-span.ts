@@ -1,6 +1,6 @@
 import type { Usage } from "../../agent/model-call.ts";
 import type { Failure } from "../../agent/signal.ts";
-import { HeddleError } from "../../thread/errors.ts";
+import { HeddleError, ignoreRejection } from "../../thread/errors.ts";
 import { describe } from "../../thread/json.ts";
 import type { LoadModule } from "../../tokens/exact.ts";
 import type { RuntimePorts } from "../ports.ts";
@@ -52,29 +52,29 @@ export class MeasuredSpan {
   }
 
   set(attributes: Attributes): void {
-    this.#span.setAttributes(withoutUndefined(attributes));
+    ignoreRejection(this.#span.setAttributes(withoutUndefined(attributes)));
   }
 
   /** Attributes with content. They are not even computed when the agent does not record content. */
   setContent(attributes: () => Attributes): void {
-    if (this.#recordsContent) this.#span.setAttributes(attributes());
+    if (this.#recordsContent) ignoreRejection(this.#span.setAttributes(attributes()));
   }
 
   addEvent(event: string, attributes: Attributes): void {
-    this.#span.addEvent(event, withoutUndefined(attributes));
+    ignoreRejection(this.#span.addEvent(event, withoutUndefined(attributes)));
   }
 
   /** The message of a failure may be from a tool and quote its input. Without `recordsContent` only the code is recorded. */
   fail({ code, message }: Failure): void {
-    this.#span.setAttributes({ "error.type": code });
-    this.#span.setStatus({ code: STATUS_ERROR, ...(this.#recordsContent && { message }) });
+    ignoreRejection(this.#span.setAttributes({ "error.type": code }));
+    ignoreRejection(this.#span.setStatus({ code: STATUS_ERROR, ...(this.#recordsContent && { message }) }));
   }
 
   end(seconds?: Histogram, attributes: Attributes = {}): void {
     if (this.#ended) return;
     this.#ended = true;
-    this.#span.end();
-    seconds?.record(Math.max(0, this.#clock() - this.#began) / 1000, withoutUndefined(attributes));
+    ignoreRejection(this.#span.end());
+    ignoreRejection(seconds?.record(Math.max(0, this.#clock() - this.#began) / 1000, withoutUndefined(attributes)));
   }
 }
 
@@ -92,8 +92,12 @@ const TOKENS = Array.from({ length: 14 }, (_, power) => 4 ** power);
 const REQUEST = [0.1, 0.5, 1, 5, 10, 30, 60, 120, 300, 600, 1800, 3600];
 
 export function instrumentsOf(meter: Meter): Instruments {
-  const histogram = (name: string, unit: string, description: string, boundaries: readonly number[]): Histogram =>
-    meter.createHistogram(name, { unit, description, advice: { explicitBucketBoundaries: [...boundaries] } });
+  const histogram = (name: string, unit: string, description: string, boundaries: readonly number[]): Histogram => {
+    const advice = { explicitBucketBoundaries: [...boundaries] };
+    const created = meter.createHistogram(name, { unit, description, advice });
+    ignoreRejection(created);
+    return created;
+  };
   return {
     modelSeconds: histogram("gen_ai.client.operation.duration", "s", "GenAI operation duration.", OPERATION),
     tokens: histogram("gen_ai.client.token.usage", "{token}", "Number of input and output tokens used.", TOKENS),
@@ -105,8 +109,11 @@ export function instrumentsOf(meter: Meter): Instruments {
 /** Records only the numbers that the provider reported. */
 export function recordTokens(tokens: Histogram, { inputTokens, outputTokens }: Usage, attributes: Attributes): void {
   const defined = withoutUndefined(attributes);
-  if (inputTokens !== undefined) tokens.record(inputTokens, { ...defined, "gen_ai.token.type": "input" });
-  if (outputTokens !== undefined) tokens.record(outputTokens, { ...defined, "gen_ai.token.type": "output" });
+  const record = (amount: number, type: string): void => {
+    ignoreRejection(tokens.record(amount, { ...defined, "gen_ai.token.type": type }));
+  };
+  if (inputTokens !== undefined) record(inputTokens, "input");
+  if (outputTokens !== undefined) record(outputTokens, "output");
 }
 
 /**

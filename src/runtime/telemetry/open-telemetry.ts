@@ -3,7 +3,7 @@ import type { LlmStream, ToolExec } from "../../agent/directive.ts";
 import type { AgentEvent } from "../../agent/event.ts";
 import type { ModelAnswer, Usage } from "../../agent/model-call.ts";
 import type { Failure } from "../../agent/signal.ts";
-import { HeddleError } from "../../thread/errors.ts";
+import { HeddleError, ignoreRejection } from "../../thread/errors.ts";
 import type { LoadModule } from "../../tokens/exact.ts";
 import type { ModelSettings } from "../model/specification.ts";
 import {
@@ -82,8 +82,11 @@ export async function openTelemetry(
       instruments ??= instrumentsOf(meter ?? api.metrics.getMeter(SCOPE));
       return instruments;
     },
-    startSpan: (name, kind, attributes, parent) =>
-      (tracer ?? api.trace.getTracer(SCOPE)).startSpan(name, { kind, attributes }, parent),
+    startSpan: (name, kind, attributes, parent) => {
+      const span = (tracer ?? api.trace.getTracer(SCOPE)).startSpan(name, { kind, attributes }, parent);
+      ignoreRejection(span);
+      return span;
+    },
     parentOf: (requestId, scene) => contexts.get(keyOf(requestId, scene)) ?? api.context.active(),
     recordsContent: ({ definition }) => recordContent && !definition.redact,
   };

@@ -6,6 +6,7 @@ import type { AgentEvent } from "../../agent/event.ts";
 import type { ModelAnswer, Usage } from "../../agent/model-call.ts";
 import type { Failure } from "../../agent/signal.ts";
 import type { SummaryRange } from "../../projection/summary/summary-range.ts";
+import { ignoreRejection } from "../../thread/errors.ts";
 import type { Message } from "../../thread/message.ts";
 import type { ModelSettings } from "../model/specification.ts";
 import type { RuntimePorts } from "../ports.ts";
@@ -142,9 +143,9 @@ export function guardTelemetry(telemetry: Telemetry): Telemetry {
   };
 }
 
-function ignoreErrors(record: () => void): void {
+function ignoreErrors(record: () => unknown): void {
   try {
-    record();
+    ignoreRejection(record());
   } catch {
     // A failing tracer must not fail the request.
   }
@@ -152,7 +153,9 @@ function ignoreErrors(record: () => void): void {
 
 function startSpan<Span>(start: () => Span, fallback: () => Span): Span {
   try {
-    return start();
+    const span = start();
+    ignoreRejection(span);
+    return span;
   } catch {
     return fallback();
   }
@@ -165,7 +168,7 @@ function runInside<Result>(within: WorkSpan["within"], work: () => Promise<Resul
     running ??= runAsync(work);
     return running;
   };
-  ignoreErrors(() => void Promise.resolve(within(run)).catch(() => undefined));
+  ignoreErrors(() => within(run));
   return run();
 }
 

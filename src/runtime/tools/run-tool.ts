@@ -9,6 +9,7 @@ import {
 import { toModelMessages } from "../../providers/ai-sdk/model-messages.ts";
 import type { JsonValue } from "../../thread/json.ts";
 import type { Message, ToolCall } from "../../thread/message.ts";
+import { ignoreErrorsOf } from "../callbacks.ts";
 import { type RuntimePorts, systemRuntimePorts } from "../ports.ts";
 import { pause } from "../timers.ts";
 import { jsonOf } from "./json-result.ts";
@@ -119,13 +120,7 @@ async function runAttempts(
   const { context, callId, messages = [] } = options;
   const limits = { signal, timeoutMs: tool.timeoutMs ?? timeoutMs ?? 60_000, graceMs, ports };
   const idempotencyKey = callId === undefined ? call.id : `${callId}.${call.id}`;
-  const onError = (error: unknown, code: string): void => {
-    try {
-      options.onError?.(error, code);
-    } catch {
-      // A failing callback must not end the call.
-    }
-  };
+  const onError = ignoreErrorsOf(options.onError);
   const attempt: Attempt = {
     hold: options.hold ?? ALWAYS_HELD,
     call,
@@ -257,7 +252,9 @@ async function outputAnswer(
   const result = await runLimited(() => convertOutput(returned, tool, maxResultBytes), { ...within, graceMs: 0 });
   if (result.type === "value") return partial === undefined ? result.value : partialAnswer(result.value, partial);
   if (result.type !== "error") return hiddenAnswer(call.name, "toModelOutput did not end in time.");
-  const answer = hiddenAnswer(call.name, `toModelOutput threw: ${messageOf(result.error)}`);
+  // Any other message may quote the output, which toModelOutput was to hide.
+  const why = ToolError.isInstance(result.error) ? `: ${messageOf(result.error)}` : " an error.";
+  const answer = hiddenAnswer(call.name, `toModelOutput threw${why}`);
   attempt.onError(result.error, answer.failure?.code ?? "tool_output_failed");
   return answer;
 }
@@ -338,11 +335,7 @@ function heartbeat(
     last = clock();
     cancel();
     if (heartbeatMs > 0) cancel = after(heartbeatMs, beat);
-    try {
-      onHeartbeat({ toolCallId, toolName, elapsedMs: Math.max(0, last - started) });
-    } catch {
-      // A failing listener must not end the call.
-    }
+    ignoreErrorsOf(onHeartbeat)({ toolCallId, toolName, elapsedMs: Math.max(0, last - started) });
   };
   const now = (): void => {
     if (!isStopped && Math.abs(clock() - last) >= heartbeatMs) beat(); // the clock may be set back

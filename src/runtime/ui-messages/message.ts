@@ -2,6 +2,7 @@ import type { EventData } from "../../agent/event.ts";
 import type { RequestEnd } from "../../agent/react/state.ts";
 import type { Failure } from "../../agent/signal.ts";
 import { type MutableJson, thaw, thawObject } from "../../providers/message-parts.ts";
+import { ignoreRejection } from "../../thread/errors.ts";
 import { isPlainObject, type JsonValue } from "../../thread/json.ts";
 import { type Content, fileNote, type Part, type PartMetadata } from "../../thread/message.ts";
 import { fileUrl } from "../../thread/messages/file-part.ts";
@@ -340,13 +341,25 @@ export type ErrorText = ((failure: Failure) => string) | undefined;
 
 /** Why a request failed is for its owner; its user is told that it did. */
 export function requestErrorText(failure: Failure, onError: ErrorText): string {
-  return onError?.(failure) ?? "An error occurred.";
+  return textBy(onError, failure) ?? "An error occurred.";
+}
+
+/** A function of the caller that fails must not end the stream. */
+function textBy(onError: ErrorText, failure: Failure): string | undefined {
+  try {
+    const text: unknown = onError?.(failure);
+    if (typeof text === "string") return text;
+    ignoreRejection(text);
+  } catch {
+    // the usual text is shown
+  }
+  return undefined;
 }
 
 /** What a tool threw may hold anything; what Heddle says of a call, or a ToolError, is meant to be read. */
 export function toolErrorText(content: Content, onError: ErrorText): string {
   const failure = failureIn(joinedText(content));
-  if (onError !== undefined) return onError(failure);
+  if (onError !== undefined) return textBy(onError, failure) ?? "The tool failed.";
   return failure.code === THROWN ? "The tool failed." : failure.message;
 }
 

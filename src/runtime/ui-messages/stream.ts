@@ -1,5 +1,6 @@
 import type { AgentEvent } from "../../agent/event.ts";
 import type { Failure } from "../../agent/signal.ts";
+import { ignoreRejection } from "../../thread/errors.ts";
 import { checkStreamOptions } from "../option-names.ts";
 import { failureOf } from "../request/request-error.ts";
 import type { UIChunk, UIChunk6 } from "./message.ts";
@@ -104,6 +105,8 @@ function addedTo(event: AgentEvent, { data, messageMetadata }: UIMessageStreamOp
   const given = data?.(event);
   const parts = given === undefined ? [] : "type" in given ? [given] : given;
   const metadata = messageMetadata?.(event);
+  ignoreRejection(given);
+  ignoreRejection(metadata);
   if (parts.length === 0 && metadata === undefined) return NOTHING;
   return [
     ...parts,

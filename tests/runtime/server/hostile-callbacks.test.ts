@@ -1,0 +1,455 @@
+import { existsSync, readFileSync } from "node:fs";
+import {
+  type AgentRequest,
+  createProjector,
+  HeddleError,
+  jsonSchema,
+  openTelemetry,
+  type RuntimeTelemetry as Telemetry,
+} from "heddle";
+import { uiMessageStream } from "heddle/ai-sdk";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { noTelemetry } from "../../../src/runtime/telemetry/telemetry.ts";
+import { runTool } from "../../../src/runtime/tools/run-tool.ts";
+import type { CallbackName } from "../support/callback-names.ts";
+import { anything, expectWhole, type Stage, stage } from "../support/stage.ts";
+
+/** When a callback misbehaves: up to the first tool result, after it, once a summary has begun, or in the next process. */
+const STEPS = ["first", "tool", "summary", "resume"] as const;
+type Step = (typeof STEPS)[number];
+
+/** Calls the real callback, or misbehaves in its place. */
+type Hit = <Value>(real: () => Value) => Value;
+
+interface Row {
+  /** The steps at which it is called. Default: all. */
+  readonly steps?: readonly Step[];
+  readonly config?: (hit: Hit) => object;
+  readonly options?: (hit: Hit) => object | Promise<object>;
+  /** Reads the request beside the test. */
+  readonly watch?: (request: AgentRequest, hit: Hit) => Promise<unknown>;
+  /** The tool `act`. */
+  readonly tool?: (hit: Hit) => object;
+  /** A tool of the thread, whose code has to be found. */
+  readonly registers?: true;
+  /** The message of what it throws is a result by contract. */
+  readonly isQuoted?: true;
+  /** It is pure by contract, so that its failure is remembered as long as the server runs. */
+  readonly isPure?: true;
+}
+
+/** A callback that another file tests by its name. */
+type Elsewhere = string;
+
+const EXACT = { contextPolicy: { tokenEstimator: "exact" } };
+const project = (hit: Hit) => {
+  const real = createProjector();
+  const explain: typeof real.explain = (input) => hit(() => real.explain(input));
+  return { projector: { project: (input: never) => hit(() => real.project(input)), explain } };
+};
+const prompt: Row = {
+  steps: ["first", "resume"],
+  config: (hit) => ({ systemPrompt: () => hit(() => "Be brief.") }),
+};
+const spans = (name: keyof Telemetry, steps: readonly Step[] = STEPS): Row => ({
+  steps,
+  options: (hit) => {
+    const start = (...input: never[]) => Reflect.apply(noTelemetry[name], noTelemetry, input);
+    return { telemetry: { ...noTelemetry, [name]: (...input: never[]) => hit(() => start(...input)) } };
+  },
+});
+const drain = async (values: AsyncIterable<unknown>): Promise<void> => {
+  for await (const _value of values);
+};
+const ui = (option: string, real: unknown, more: object = {}): Row => ({
+  ...more,
+  steps: ["tool", "summary"],
+  watch: (request, hit) => drain(uiMessageStream(request, { [option]: () => hit(() => real) } as object)),
+});
+
+const ROWS: { readonly [Name in CallbackName | "events" | "textStream"]: Row | Elsewhere } = {
+  accept: { steps: ["first"], config: (hit) => ({ accept: () => hit(() => undefined) }) },
+  systemPrompt: prompt,
+  instructions: prompt, // the same function under another name
+  transformRequest: { config: (hit) => ({ transformRequest: () => hit(() => ({})) }) },
+  guardTools: { config: (hit) => ({ guardTools: () => hit(() => "allow") }) },
+  stopWhen: {
+    steps: ["tool", "summary", "resume"],
+    config: (hit) => ({ stopWhen: [() => false, () => hit(() => false)] }),
+  },
+  "limits.costUsd": {
+    steps: ["tool", "summary", "resume"],
+    config: (hit) => ({ limits: { maxCostUsd: 9, costUsd: () => hit(() => 0) } }),
+  },
+  output: {
+    steps: ["tool", "summary", "resume"],
+    config: (hit) => {
+      const validate = (value: unknown) => hit(() => ({ success: true, value }));
+      return { output: jsonSchema({ type: "object" }, { validate: validate as never }) };
+    },
+  },
+  resolveTool: {
+    steps: ["first", "resume"],
+    registers: true,
+    config: (hit) => ({ resolveTool: () => hit(() => undefined) }),
+  },
+  download: "tests/runtime/server/silent-hooks.test.ts",
+  "projector.project": { config: project },
+  "projector.explain": "tests/runtime/host/reads.test.ts",
+  "tokenCounter.count": {
+    config: (hit) => ({
+      ...EXACT,
+      tokenCounter: { id: "own", version: "1", count: (text: string) => hit(() => text.length), perMessage: 3 },
+    }),
+  },
+  "reader.read": {
+    steps: ["first", "resume"], // it is called once for an entry
+    isPure: true,
+    config: (hit) => ({
+      ...READS,
+      readers: { weather: { version: 2, read: () => hit(() => ({ type: "user", content: "Sun." })) } },
+    }),
+  },
+  "reader.upcast": {
+    steps: ["first", "resume"],
+    isPure: true,
+    config: (hit) => {
+      const read = () => ({ type: "user", content: "Sun." });
+      return { ...READS, readers: { weather: { version: 2, upcast: () => hit(() => ({})), read } } };
+    },
+  },
+  "summarizer.summarize": {
+    steps: ["summary"],
+    config: (hit) => ({ summarizer: { summarize: async () => hit(() => "Old.") } }),
+  },
+  context: { steps: ["resume"], options: (hit) => ({ context: () => hit(() => ({})) }) },
+  tools: { steps: ["resume"], options: (hit) => ({ tools: () => hit(() => ({})) }) },
+  onError: {
+    tool: () => ({ execute: () => Promise.reject(new Error("no")) }),
+    steps: ["tool", "summary", "resume"],
+    options: (hit) => ({ onError: () => hit(() => undefined) }),
+  },
+  warn: {
+    steps: ["tool"],
+    config: () => ({ limits: { maxCostUsd: 9, costUsd: () => "much" } }),
+    options: (hit) => ({ warn: () => hit(() => undefined) }),
+  },
+  "tool.execute": { isQuoted: true, tool: (hit) => ({ execute: () => hit(() => "did") }) },
+  "tool.needsApproval": { tool: (hit) => ({ needsApproval: () => hit(() => false) }) },
+  "tool.toModelOutput": {
+    steps: ["tool", "summary", "resume"],
+    tool: (hit) => ({ toModelOutput: () => hit(() => ({ type: "text", value: "did" })) }),
+  },
+  "tool.inputSchema": {
+    tool: (hit) => {
+      const validate = (value: unknown) => hit(() => ({ success: true, value }));
+      return { inputSchema: jsonSchema({ type: "object" }, { validate: validate as never }) };
+    },
+    isQuoted: true,
+  },
+  "telemetry.request": spans("request", ["first", "resume"]),
+  "telemetry.model": spans("model"),
+  "telemetry.tool": spans("tool"),
+  "telemetry.summary": "tests/runtime/telemetry/harmless.test.ts",
+  "openTelemetry.tracer.startSpan": {
+    options: async (hit) => {
+      const span = { setAttributes: () => span, addEvent: () => span, setStatus: () => span, end: () => undefined };
+      return { telemetry: await openTelemetry({ tracer: { startSpan: () => hit(() => span) } }) };
+    },
+  },
+  "openTelemetry.meter.createHistogram": {
+    steps: ["first", "tool"],
+    options: async (hit) => ({
+      telemetry: await openTelemetry({
+        meter: { createHistogram: () => hit(() => ({ record: () => hit(() => undefined) })) },
+      }),
+    }),
+  },
+  "revocations.isRevoked": "tests/runtime/standalone/refusals.test.ts",
+  "revocations.revoke": "tests/runtime/standalone/refusals.test.ts",
+  "ui.data": ui("data", undefined),
+  "ui.messageMetadata": ui("messageMetadata", undefined),
+  "ui.onError": {
+    ...ui("onError", "No."),
+    steps: ["tool"],
+    tool: () => ({ execute: () => Promise.reject(new Error("no")) }),
+  },
+  "ui.thread": { ...ui("thread", undefined), steps: ["tool", "summary"] },
+  "runTool.onError": "below",
+  "runTool.onHeartbeat": "below",
+  events: {
+    steps: ["tool", "summary"],
+    watch: async (request, hit) => {
+      for await (const _event of request.events()) await hit(() => undefined);
+    },
+  },
+  textStream: {
+    steps: ["tool", "summary"],
+    watch: async (request, hit) => {
+      for await (const _text of request.textStream) if ((await hit(() => true)) !== true) return;
+    },
+  },
+};
+
+const READS = { contextPolicy: { includeKinds: ["weather"] } };
+const SECRET = "postgres://u:secret@db";
+const traps = new Proxy(
+  {},
+  {
+    get: () => () => {
+      throw new Error(SECRET);
+    },
+  },
+);
+
+const throwing = (value: unknown) => (): never => {
+  throw value;
+};
+
+/** What a callback can do wrong. */
+const MISDEEDS: { readonly [name: string]: () => unknown } = {
+  "throws an Error": throwing(new Error(SECRET)),
+  "throws undefined": throwing(undefined),
+  "throws a text": throwing(SECRET),
+  "throws a frozen object": throwing(Object.freeze({ message: SECRET, code: SECRET })),
+  "throws a proxy that throws": throwing(new Proxy({}, traps)),
+  "returns a rejected promise": () => Promise.reject(new Error(SECRET)),
+  "returns a promise that never settles": () => new Promise(() => undefined),
+  "returns another type": () => Symbol("other"),
+  "returns a proxy that throws": () => new Proxy({}, traps),
+  "returns a thenable that throws": () => ({
+    // biome-ignore lint/suspicious/noThenProperty: what is tested
+    then: () => {
+      throw new Error(SECRET);
+    },
+  }),
+};
+
+const unhandled: unknown[] = [];
+const note = (error: unknown): void => void unhandled.push(error);
+beforeAll(() => void process.on("unhandledRejection", note));
+afterAll(() => void process.off("unhandledRejection", note));
+
+const act = { id: "act", name: "act" };
+const SCRIPT = [
+  {
+    calls: [
+      { ...act, id: "a" },
+      { ...act, id: "b" },
+    ],
+  },
+  { calls: [{ ...act, id: "c" }] },
+  ...Array.from({ length: 6 }, () => "{}"),
+];
+const SUMMARIZES = { keepLastTurns: 1, autoSummarize: true, summarizeThreshold: 3 };
+const turn = (n: number) => [
+  { kind: "ai_message", payload: { role: "user", content: `Question ${n}, ${"long ".repeat(40)}` } },
+  { kind: "ai_message", payload: { role: "assistant", content: `Answer ${n}, ${"long ".repeat(40)}` } },
+];
+
+/** One story of a request, in which a callback misbehaves at every call of one step. */
+class Story {
+  readonly #row: Row;
+  readonly #step: Step;
+  readonly #misdeed: () => unknown;
+  /** The ids of the calls that were run, and of the entries that the store has acknowledged. */
+  readonly #ran: string[] = [];
+  readonly #acknowledged: string[] = [];
+  #now: Step | "over" = "first";
+  hits = 0;
+
+  constructor(row: Row, step: Step, misdeed: () => unknown) {
+    this.#row = row;
+    this.#step = step;
+    this.#misdeed = misdeed;
+  }
+
+  readonly #hit: Hit = (real) => {
+    if (this.#now !== this.#step) return real();
+    this.hits += 1;
+    return this.#misdeed() as ReturnType<typeof real>;
+  };
+
+  #config(script: readonly unknown[]): object {
+    const { config, tool } = this.#row;
+    const own = (config?.(this.#hit) ?? {}) as { readonly contextPolicy?: object; readonly summarizer?: object };
+    const made = { inputSchema: anything, execute: () => "did", ...tool?.(this.#hit) };
+    const execute = async (input: unknown, options: { readonly toolCallId: string }) => {
+      this.#ran.push(options.toolCallId);
+      try {
+        return await made.execute(...([input, options] as unknown as []));
+      } finally {
+        if (options.toolCallId === "b" && this.#now === "first") this.#now = "tool";
+      }
+    };
+    const summarize = async (...input: unknown[]) => {
+      this.#now = this.#now === "over" ? "over" : "summary";
+      const { summarizer = { summarize: () => "Old." } } = own;
+      return Reflect.apply(Reflect.get(summarizer, "summarize"), summarizer, input);
+    };
+    return {
+      script,
+      tools: { act: { ...made, execute } },
+      hookTimeoutMs: 50,
+      toolTimeoutMs: 50,
+      streamIdleTimeoutMs: 50,
+      ...own,
+      contextPolicy: { ...(this.#step === "summary" && SUMMARIZES), ...own.contextPolicy },
+      ...(this.#step === "summary" && { summarizer: { summarize } }),
+    };
+  }
+
+  /** The requests that were XX. */
+  async play(): Promise<void> {
+    const on = await stage({
+      around: (store) => {
+        const append: typeof store.append = async (...input) => {
+          const result = await store.append(...input);
+          this.#acknowledged.push(...result.entries.map(({ id }) => id));
+          return result;
+        };
+        return Object.assign(Object.create(store), { append });
+      },
+    });
+    await this.#seed(on);
+    const before = await on.log();
+    const given = { context: () => ({}), ...(await this.#row.options?.(this.#hit)) };
+    const isResumed = this.#step === "resume";
+    const script = isResumed ? [SCRIPT[0], { hang: true }] : SCRIPT;
+    let server = await on.start(this.#config(script), given);
+    const asking = this.#asked(on, server.ask("Go.", { context: {} } as never));
+    let request = await asking;
+    if (request === undefined) {
+      expect(await on.log()).toEqual(before);
+    } else {
+      if (isResumed) {
+        await on.settled();
+        await on.end(server.stop({ graceMs: 0 }));
+        this.#now = "resume";
+        const start = () => on.start(this.#config(SCRIPT.slice(1)), given);
+        server = await start().catch((error: unknown) => {
+          expectCoded(error); // the prompt is not there yet: the request stays open for the next start
+          this.#now = "over";
+          return start();
+        });
+        request = server.request;
+      }
+      if (request !== undefined) await this.#followed(on, request);
+    }
+    this.#now = "over";
+    await this.#checkLog(on);
+    // The thread takes another ask. A call that waits for an approval is let go first.
+    await on.end(server.cancel());
+    if (this.#row.isPure) {
+      await on.end(server.stop());
+      server = await on.start(this.#config(["{}"]), given);
+    }
+    const again = await on.end((await on.end(server.ask("Again.", { context: {} } as never))).result);
+    expect(["final_answer", "limit"]).toContain(again.terminationReason);
+    await on.end(server.stop());
+  }
+
+  async #seed({ store, threadId, start, end }: Stage): Promise<void> {
+    if (this.#row.registers) {
+      const server = await start();
+      await end(server.registerTool("find", { inputSchema: anything, execute: () => 1 }));
+      await end(server.stop());
+    }
+    const weather = { kind: "weather", payload: { sky: "blue" } };
+    const turns = this.#step === "summary" ? [1, 2, 3, 4].flatMap(turn) : [];
+    await store.append(threadId, [weather, ...turns]);
+  }
+
+  /** A request, or undefined for an ask that was refused with a code. */
+  async #asked(on: Stage, asking: Promise<AgentRequest>): Promise<AgentRequest | undefined> {
+    return on.end(asking).catch((error: unknown) => void expectCoded(error));
+  }
+
+  async #followed(on: Stage, request: AgentRequest): Promise<void> {
+    const events: Parameters<typeof expectWhole>[0][number][] = [];
+    const read = async (): Promise<void> => {
+      for await (const event of request.events({ until: "waiting" })) events.push(event);
+    };
+    const watched = this.#row.watch?.(request, this.#hit).catch(() => undefined);
+    await on.end(Promise.all([read(), request.settled()]));
+    if (this.#row.watch !== undefined && !HANGS.has(this.#misdeed)) await on.end(Promise.resolve(watched));
+    if (request.state === "waiting") return; // for an approval that was never refused
+    await on.end(request.result.catch(expectCoded));
+    expectWhole(events, events[0]?.seq);
+    const { failure } = (events.at(-1)?.data ?? {}) as { readonly failure?: { readonly code: string } };
+    if (failure !== undefined) expect(CODES).toContain(failure.code);
+  }
+
+  async #checkLog(on: Stage): Promise<void> {
+    const entries = await on.log();
+    const ids = new Set(entries.map(({ id }) => id));
+    for (const id of this.#acknowledged) expect(ids).toContain(id);
+    const results = entries.flatMap(({ payload }) =>
+      "role" in payload && payload["role"] === "tool" ? [payload] : [],
+    );
+    for (const id of this.#ran) {
+      expect(results.filter(({ toolCallId }) => toolCallId === id)).toHaveLength(1);
+    }
+    const text = JSON.stringify(entries);
+    if (this.#row.isQuoted !== true) expect(text).not.toContain("secret");
+    expect(text).not.toContain("runtime_failed");
+  }
+}
+
+const HANGS: ReadonlySet<unknown> = new Set([MISDEEDS["returns a promise that never settles"]]);
+const CODES = [...readFileSync("docs/errors.md", "utf8").matchAll(/^\| `([a-z_]+)`/gm)].map(([, code]) => code);
+
+function expectCoded(error: unknown): void {
+  expect(HeddleError.isInstance(error), String(error)).toBe(true);
+  const { code } = error as HeddleError; // it was checked
+  expect(CODES).toContain(code);
+}
+
+/** Every pair of callback and misdeed, and every pair of callback and step; each misdeed meets each step. */
+function* cases(names: readonly string[], row: Row): Generator<readonly [misdeed: string, step: Step]> {
+  const { steps = STEPS } = row;
+  const start = names.length;
+  for (const [index, misdeed] of Object.keys(MISDEEDS).entries()) {
+    yield [misdeed, steps[(start + index) % steps.length] ?? "first"];
+  }
+}
+
+const rows = Object.entries(ROWS);
+const played = rows.filter((row): row is [string, Row] => typeof row[1] === "object");
+
+describe.each(played)("the callback %s", (name, row) => {
+  test.each([
+    ...cases(
+      played
+        .slice(
+          0,
+          played.findIndex(([other]) => other === name),
+        )
+        .map(String),
+      row,
+    ),
+  ])("that %s at the step %s loses nothing", async (misdeed, step) => {
+    const story = new Story(row, step, MISDEEDS[misdeed] ?? (() => undefined));
+    await story.play();
+    expect(story.hits).toBeGreaterThan(0);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(unhandled.splice(0)).toEqual([]);
+  });
+});
+
+test("a callback without a story is tested in the file that its row names", () => {
+  for (const [name, file] of rows) {
+    if (typeof file === "object" || file === "below") continue;
+    expect(existsSync(file), file).toBe(true);
+    expect(readFileSync(file, "utf8"), file).toContain(name.split(".").at(-1));
+  }
+});
+
+test.each(Object.entries(MISDEEDS))("a listener of runTool that %s changes no result", async (_name, misdeed) => {
+  const tools = { act: { inputSchema: anything, execute: () => Promise.reject(new Error("no")) } };
+  const heard = { onError: misdeed, onHeartbeat: misdeed, heartbeatMs: 0 };
+  const { failure } = await runTool({ ...act, arguments: {} }, { tools, ...heard });
+  expect(failure?.code).toBe("tool_failed");
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(unhandled.splice(0)).toEqual([]);
+});
