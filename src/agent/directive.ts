@@ -49,11 +49,15 @@ export type Summarize = {
   readonly model?: string;
 };
 
+/** Say with `checked` whether the run ends after this exchange: call `stopWhen`, and price what it has used. */
+export type Check = RequestIds & { readonly type: "check" };
+
 /** An effect for the runtime. Perform directives in order, after the new entries are durable. */
 export type Directive =
   | LlmStream
   | ToolExec
   | Summarize
+  | Check
   | (RequestIds & { readonly type: "emit"; readonly iteration: number; readonly event: EventDraft })
   /** A resume token can be minted at this point. */
   | (RequestIds & {

@@ -112,6 +112,9 @@ export type FailedSummary = {
   readonly tokens: number;
 };
 
+/** Whether a run ends after an exchange: at a limit, because of `stopWhen`, or because one of these functions failed. */
+export type ExchangeVerdict = "continue" | "limit" | "stopped" | Failure;
+
 /** An input of a ReAct agent. The agent ignores a signal that it does not expect. */
 export type Signal =
   | {
@@ -146,6 +149,8 @@ export type Signal =
       readonly output?: OutputCheck;
       /** The wait before the call is made again, if the answer was interrupted. Absent: it is not made again. */
       readonly retryMs?: number;
+      /** The request has reached its cost limit. Default false. */
+      readonly isSpent?: boolean;
       readonly sent?: SentMessages;
       /** The seq of the last event that was emitted before. */
       readonly eventSeq?: number;
@@ -160,6 +165,7 @@ export type Signal =
       readonly partial?: Pick<ModelAnswer, "content" | "usage">;
       /** The wait before the call is made again. Absent: it is not made again. */
       readonly retryMs?: number;
+      readonly isSpent?: boolean;
       readonly sent?: SentMessages;
       readonly eventSeq?: number;
       readonly workedMs?: number;
@@ -200,6 +206,10 @@ export type Signal =
   | { readonly type: "worked"; readonly workedMs: number }
   /** Complete the run with the answer so far. */
   | { readonly type: "finish"; readonly requestId?: string; readonly terminationReason: "limit" | "stopped" }
+  /** The answer to the directive `check`. */
+  | { readonly type: "checked"; readonly verdict: ExchangeVerdict }
+  /** The command of an ended request was performed. */
+  | { readonly type: "end_reported"; readonly id: string }
   | { readonly type: "context_op"; readonly operation: ContextOperation }
   | { readonly type: "set"; readonly setting: AiSettingPayload; readonly refs?: Refs }
   | {
@@ -207,6 +217,7 @@ export type Signal =
       readonly lane: string;
       readonly payload: SummaryPayload;
       readonly call?: JsonObject;
+      readonly isSpent?: boolean;
     }
   /** The summary failed or was discarded. */
   | {
@@ -216,4 +227,5 @@ export type Signal =
       readonly reason: string;
       /** The record of the summarizer's call. */
       readonly call?: JsonObject;
+      readonly isSpent?: boolean;
     };

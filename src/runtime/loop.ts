@@ -13,12 +13,10 @@ import { suspensionIn, workTime } from "./live/request-state.ts";
 import type { Change, Effect, LiveSignal, Moment, TimerName } from "./live/signal.ts";
 import { LETTING_GO_MS } from "./live/stopping.ts";
 import { answerOf } from "./perform/answer.ts";
-import { callModel } from "./perform/call-model.ts";
 import { type AskFunctions, askAborted, prepareAsk } from "./perform/prepare-ask.ts";
 import { cancelOnAbort, followLog, openRequest, releaseClaim } from "./perform/request-effects.ts";
-import { runToolCall } from "./perform/run-tool-call.ts";
 import { type Lent, ownModels, type Scene, type ThreadOptions } from "./perform/scene.ts";
-import { summarize } from "./perform/summarize.ts";
+import { performWork } from "./perform/work.ts";
 import type { AgentRequest, LiveRequest } from "./request/request.ts";
 import { RequestError } from "./request/request-error.ts";
 import { resultIn } from "./request/result.ts";
@@ -389,15 +387,11 @@ export class Loop {
   }
 
   #start({ id, directive }: Extract<Effect, { type: "start" }>): void {
-    const { requestId } = directive;
-    const request = requestId === undefined ? undefined : this.request(requestId);
-    if (directive.type === "summarize") {
-      this.#track(this.#worked(id, summarize(this.scene, directive, request?.abort.signal)));
-    } else if (request !== undefined && directive.type === "llm_stream") {
-      this.#track(this.#worked(id, callModel(this.scene, directive, request)));
-    } else if (request !== undefined && directive.type === "tool_exec") {
-      void this.#worked(id, runToolCall(this.scene, directive, request));
-    }
+    const { requestId = "" } = directive;
+    const work = performWork(this.scene, directive, this.request(requestId));
+    if (work === undefined) return;
+    const done = this.#worked(id, work);
+    if (directive.type !== "tool_exec") this.#track(done);
   }
 
   /** The result of work is one signal. Work that throws has failed in a way that the runtime does not know. */

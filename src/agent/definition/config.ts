@@ -6,7 +6,8 @@ import type { JsonObject } from "../../thread/json.ts";
 import type { Content, Message, ToolCall, ToolSpec } from "../../thread/message.ts";
 import type { Thread } from "../../thread/thread.ts";
 import type { TokenCounter } from "../../tokens/counter.ts";
-import type { Usage } from "../model-call.ts";
+import type { Usage, UsageByModel } from "../model-call.ts";
+import type { RequestEnd } from "../react/state.ts";
 import type { ToolOutcome } from "../signal.ts";
 import type { ModelChoice, ProviderModel, ResolveModel } from "./language-model.ts";
 import type { InferInput, InputSchema } from "./schema.ts";
@@ -79,9 +80,10 @@ export interface Limits {
   readonly maxCostUsd?: number | undefined;
   /**
    * The cost of tokens of a model, named as `provider:model`. Called for each model that the request has used; the sum
-   * counts. Must be synchronous. An error that it throws ends the request before its next call. Default: none.
+   * counts. Called before a next model call, again after a restart. Where it throws, is later than `hookTimeoutMs` or returns no
+   * number, a warning says so, and the request is completed as `limit`, with its results. Default: none.
    */
-  readonly costUsd?: ((usage: Usage, model: string) => number) | undefined;
+  readonly costUsd?: ((usage: Usage, model: string) => number | PromiseLike<number>) | undefined;
   /**
    * How often one request may call a tool with equal arguments, from 2. The request then completes as `loop_detected`, before its
    * next model call. Default: no limit.
@@ -101,6 +103,20 @@ export interface Mode {
   readonly reasoning?: Reasoning | undefined;
 }
 
+/** A request that has ended, from its entries. The argument of `onRequestEnd`. */
+export type EndedRequest = RequestEnd & {
+  readonly threadId: string;
+  readonly requestId: string;
+  readonly runId: string;
+  /** The refs of its ask. */
+  readonly refs: JsonObject;
+  /** The last text of the model. */
+  readonly text: string;
+  /** The usage of all calls, also of a request that failed. */
+  readonly usage: Usage;
+  readonly usageByModel: UsageByModel;
+};
+
 /** The argument of `defineAgent`. Only `model` is required. */
 export interface AgentConfig<
   T extends Tools = Tools,
@@ -116,13 +132,20 @@ export interface AgentConfig<
   readonly model: ModelChoice | ((scope: ModelScope<Context>) => ModelChoice | Promise<ModelChoice>);
   /** Finds a model by its name, when `models` has none of this name. Called for each request. Default: none. */
   readonly resolveModel?: ResolveModel | undefined;
-  /** A text, or a function of the request's context. Default: none. */
+  /**
+   * A text, or a function of the request's context. Called once per ask before it is written, and once in each process that
+   * resumes the request. Where it throws, returns no text or is later than `hookTimeoutMs`, the ask or the start is refused with
+   * `system_prompt_failed`. Default: none.
+   */
   readonly systemPrompt?: string | ((context: Context) => string | Promise<string>) | undefined;
   /** Another name of `systemPrompt`. Give only one of them. Default: none. */
   readonly instructions?: string | ((context: Context) => string | Promise<string>) | undefined;
   /** The tools by name. Default: none. */
   readonly tools?: T | undefined;
-  /** Finds the code of a tool that was registered on a thread, when `tools` has none of this name. Default: none. */
+  /**
+   * Finds the code of a tool that was registered on a thread, when `tools` has none of this name. Called at the start and before
+   * each ask. Where it throws or is later than `hookTimeoutMs`, the model is not shown the tool, and a warning says so. Default: none.
+   */
   readonly resolveTool?: ResolveTool | undefined;
   /** Named bundles of settings, such as "plan" and "build". Default: none. */
   readonly modes?: { readonly [name: string]: Mode } | undefined;
@@ -130,11 +153,16 @@ export interface AgentConfig<
   readonly contextPolicy?: ContextPolicyInput | undefined;
   /** The most model calls of one request. Default 100. */
   readonly maxIterations?: number | undefined;
-  /** Completes a request before its next model call when any of these conditions is true. Default: none. */
+  /**
+   * Completes a request before its next model call when any of these conditions is true. Called in order after each tool exchange,
+   * when its results are stored; again after a crash before the next call. Where one throws, returns no boolean or is later than
+   * `hookTimeoutMs`, the request fails with `stop_when_failed`. Default: none.
+   */
   readonly stopWhen?: StopWhenCondition | readonly StopWhenCondition[] | undefined;
   /**
-   * How long a function of the agent, server or host may take, in milliseconds: `systemPrompt`, `transformRequest`, `guardTools`, `afterToolCall`,
-   * `context`, `tools`, `headers`, `model`, `resolveTool`, `resolveModel`, `download`, and the checks of `output`. A guard that is late denies the call. Default 30,000.
+   * How long a function of the agent, server or host may take, in milliseconds. These are `accept`, `systemPrompt`,
+   * `transformRequest`, `guardTools`, `afterToolCall`, `stopWhen`, `costUsd`, `onRequestEnd`, `context`, `tools`, `headers`, `model`, `resolveTool`,
+   * `resolveModel`, `download` and the checks of `output`. Tools have `toolTimeoutMs`, a summarizer five times `streamIdleTimeoutMs`. Default 30,000.
    */
   readonly hookTimeoutMs?: number | undefined;
   /** The timeout of each attempt of a tool, in milliseconds. Default 60,000. */
@@ -184,21 +212,37 @@ export interface AgentConfig<
    * Default: 32 MiB and 30 seconds for each file, no private addresses. A request downloads each file once.
    */
   readonly download?: DownloadFunction | DownloadLimits | undefined;
-  /** The projector that builds the context. Default: a new one. */
+  /**
+   * The projector that builds the context. Called before every model call; must be synchronous and pure. Where it throws or returns
+   * no projection, the ask is refused or the request fails with `projection_failed`. Default: a new one.
+   */
   readonly projector?: Projector | undefined;
-  /** Readers for your own kinds of entries. Default: none. */
+  /** Readers for your own kinds of entries. Must be synchronous and pure. One that throws is `entry_unreadable`. Default: none. */
   readonly readers?: Readers | undefined;
-  /** The counter for `tokenEstimator: "exact"`; see `loadExactCounter`. Default: the heuristic counter. */
+  /** The counter for `tokenEstimator: "exact"`; see `loadExactCounter`. Must be synchronous. Fails as a projector does. Default: the heuristic counter. */
   readonly tokenCounter?: TokenCounter | undefined;
-  /** Checks an ask before anything is written. A returned text refuses it. Called once per ask; must be synchronous. Default: none. */
+  /**
+   * Checks an ask before anything is written: a returned text refuses it (`not_accepted`). Called for each ask that could start,
+   * and again when a setting changes meanwhile. Where it throws or is later than `hookTimeoutMs`, the ask is refused with
+   * `accept_failed`. Default: none.
+   */
   readonly accept?:
-    | ((agent: AcceptScope, pending: { readonly content: Content; readonly requestId: string }) => string | undefined)
+    | ((
+        agent: AcceptScope,
+        pending: { readonly content: Content; readonly requestId: string },
+      ) => string | undefined | PromiseLike<string | undefined>)
     | undefined;
-  /** Changes the request of one model call; the change is recorded. Called before every call and every retry. Default: none. */
+  /**
+   * Changes the request of one model call; the change is recorded. Called before every call and every retry. Where it throws,
+   * returns what is not JSON or is later than `hookTimeoutMs`, the request fails with `request_transform_failed`. Default: none.
+   */
   readonly transformRequest?:
     | ((request: ModelRequest, scope: RequestScope<Context>) => Partial<ModelRequest> | Promise<Partial<ModelRequest>>)
     | undefined;
-  /** Called before every tool call, after its arguments were validated. An error that it throws denies the call. Default: none. */
+  /**
+   * Called before every tool call, after its arguments were validated; again after a crash before the result. Only "allow" lets a
+   * call run: where it throws, is later than `hookTimeoutMs` or returns something else, the call is denied. Default: none.
+   */
   readonly guardTools?:
     | ((call: ToolCall, scope: RequestScope<Context>) => GuardVerdict | Promise<GuardVerdict>)
     | undefined;
@@ -213,6 +257,12 @@ export interface AgentConfig<
         scope: RequestScope<Context>,
       ) => ShownResult | undefined | Promise<ShownResult | undefined>)
     | undefined;
+  /**
+   * Called at least once for each request, when its end is stored: completed, failed or cancelled, also after a take-over. Called
+   * again if the process ends before it has returned. The result of the request does not wait for it. An error, or an answer later
+   * than `hookTimeoutMs`, goes to `onError` (`request_end_failed`) and is not retried. Default: none.
+   */
+  readonly onRequestEnd?: ((ended: EndedRequest) => unknown) | undefined;
   /** Keeps arguments, results and texts out of telemetry, and arguments out of `tool_started`. Default true. */
   readonly redact?: boolean | undefined;
   /** Keeps deltas, so that a consumer that starts late gets them too. Default true. */

@@ -165,6 +165,7 @@ const CHECKS: { readonly [Field in keyof Required<AgentConfig>]: Check } = {
   transformRequest: call,
   guardTools: call,
   afterToolCall: call,
+  onRequestEnd: call,
   redact: flag,
   captureDeltas: flag,
   tokenSecret: secretsProblem,

@@ -136,7 +136,7 @@ export interface StepUsage {
 /**
  * Returns true to complete the request. Conditions of the AI SDK have this type too. Called after each exchange, before the
  * next model call. After a crash between the two it is called again with the same input. An error that it throws fails the
- * request. A promise fails it too, although the type allows one: the AI SDK's conditions are typed so.
+ * request, and so does an answer later than `hookTimeoutMs`. In the pure core, which waits for nothing, a promise fails it too.
  */
 export type StopWhenCondition = (exchange: CompletedExchange) => boolean | PromiseLike<boolean>;
 

@@ -70,7 +70,7 @@ export interface Tool<Input = unknown, Output = unknown, Context = unknown> exte
     | undefined;
   /**
    * Calls of one request with the same key run one after the other, in their order. `true` is a key of this tool alone. A
-   * function returns the key, which other tools may share, or undefined for none; if it throws, the key is that of `true`. Default false.
+   * function returns the key, which other tools may share, or undefined for none; where it throws or returns a promise, the key is that of `true`. Default false.
    */
   readonly exclusive?: boolean | ((input: Input) => string | undefined) | undefined;
   /** Converts the result for the model: `{ type: "text", value }`, `{ type: "content", value: parts }`, ... Default: the result itself. */

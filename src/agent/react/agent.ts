@@ -47,6 +47,8 @@ export interface InFlightState {
   readonly emittedResults: number;
   /** Whether `decideNext` decides the next step, after the entries are durable. */
   readonly isPhased: boolean;
+  /** The runtime checks whether the run ends after this exchange. */
+  readonly isChecking: boolean;
   /** The next step, for `decideNext`. */
   readonly next: "call" | "after_tools" | undefined;
 }
@@ -79,6 +81,7 @@ export const NOTHING_IN_FLIGHT: InFlightState = Object.freeze({
   cutSeq: undefined,
   emittedResults: 0,
   isPhased: false,
+  isChecking: false,
   next: undefined,
 });
 
@@ -100,9 +103,9 @@ export function reactAgent(settings: ReactSettings, ports: Ports = systemPorts, 
   };
 }
 
-/** Whether a model call, a summary or a tool call of the run is pending. */
-export function hasPendingWork({ flight: { call, summary, running } }: ReactAgent): boolean {
-  return call !== undefined || summary !== undefined || running.length > 0;
+/** Whether a model call, a summary, a check or a tool call of the run is pending. */
+export function hasPendingWork({ flight: { call, summary, isChecking, running } }: ReactAgent): boolean {
+  return call !== undefined || summary !== undefined || isChecking || running.length > 0;
 }
 
 /**

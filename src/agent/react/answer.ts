@@ -51,8 +51,8 @@ export function handleModelResult(agent: ReactAgent, signal: Result): Step {
   const failure = answerFailure(answer);
   if (failure !== undefined) return commitAndFail(step, run, answer, record, failure);
   return output?.ok === false
-    ? repairOrFail(step, run, answer, { record, output })
-    : commitWithoutCalls(step, run, answer, record, output);
+    ? repairOrFail(step, run, answer, { record, output, isSpent: signal.isSpent })
+    : commitWithoutCalls(step, run, answer, record, signal);
 }
 
 /**
@@ -101,9 +101,9 @@ function commitWithoutCalls(
   run: Run,
   answer: ModelAnswer,
   record: RecordedCall,
-  output: OutputCheck | undefined,
+  { output, isSpent }: Pick<Result, "output" | "isSpent">,
 ): Step {
-  const words = isLastCall(step.agent, run, answer) ? [] : dueSteers(step.agent, true);
+  const words = isLastCall(step.agent, run, answer, isSpent) ? [] : dueSteers(step.agent, true);
   if (words.length > 0) {
     const next = commitEntries(step, answerEntry(run, answer, record));
     const after = next.agent.state.run ?? run;
@@ -122,12 +122,15 @@ function commitWithoutCalls(
 }
 
 interface WrongShape {
+  readonly isSpent: boolean | undefined;
   readonly record: RecordedCall;
   readonly output: Extract<OutputCheck, { ok: false }>;
 }
 
-function repairOrFail(step: Step, run: Run, answer: ModelAnswer, { record, output: { issues } }: WrongShape): Step {
-  if (isLastCall(step.agent, run, answer) || run.repairs >= step.agent.settings.outputRetries) {
+function repairOrFail(step: Step, run: Run, answer: ModelAnswer, wrong: WrongShape): Step {
+  const { record, output, isSpent } = wrong;
+  const { issues } = output;
+  if (isLastCall(step.agent, run, answer, isSpent) || run.repairs >= step.agent.settings.outputRetries) {
     const message = `The model's answer is not of the shape asked for: ${issues.join("; ")}. Raise outputRetries, or ask for less.`;
     return commitAndFail(step, run, answer, record, { code: "output_invalid", message });
   }
@@ -159,10 +162,10 @@ function failAfterCut(step: Step, run: Run, answer: ModelAnswer, record: Recorde
 }
 
 /** Whether the request must not make another model call. */
-function isLastCall(agent: ReactAgent, run: Run, { usage }: ModelAnswer): boolean {
+function isLastCall(agent: ReactAgent, run: Run, { usage }: ModelAnswer, isCostly: boolean | undefined): boolean {
   const { settings, flight } = agent;
   const { options, iteration } = run;
-  if (flight.finishing !== undefined) return true;
+  if (flight.finishing !== undefined || isCostly) return true;
   if (iteration + 1 >= (options.maxIterations ?? settings.maxIterations)) return true;
   const byModel = addModelUsage(run.usageByModel, currentModel(agent), usage);
   return settings.isSpent?.(addUsage(run.usage, usage), byModel, options.limits) === true;
@@ -260,7 +263,7 @@ const FINAL: readonly string[] = ["model_aborted", "model_refused", "model_unres
 function retryCall(
   step: Step,
   run: Run,
-  { retryMs }: Result | ModelError,
+  { retryMs, isSpent }: Result | ModelError,
   { record, failure }: FailedCall,
 ): Step | undefined {
   const { settings, flight } = step.agent;
@@ -273,8 +276,8 @@ function retryCall(
   const after = noted.agent.state.run ?? run;
   const { callId } = record;
   if (flight.finishing !== undefined) return completeRequest(noted, after, flight.finishing);
-  const isSpent = settings.isSpent?.(after.usage, after.usageByModel, run.options.limits);
-  if (isSpent) return completeRequest(noted, after, "limit");
+  const isOver = isSpent || settings.isSpent?.(after.usage, after.usageByModel, run.options.limits);
+  if (isOver) return completeRequest(noted, after, "limit");
   const waitMs = isSame ? retryMs : 0;
   const attempt = after.failedAttempts + after.failedBefore;
   const data = { failure, attempt, waitMs, ...(model !== undefined && { model }) };

@@ -94,7 +94,7 @@ function pendingError(agent: ReactAgent, { thread }: ReactAgent, content: Conten
   return new ProjectionError({ code: "pending_overflow", message: "The ask does not fit. Shorten it." });
 }
 
-function askRefusal(agent: ReactAgent, ask: Ask, requestId: string): Failure | undefined {
+export function askRefusal(agent: ReactAgent, ask: Ask, requestId: string): Failure | undefined {
   const { settings, state } = agent;
   if (ask.continues !== undefined) {
     const refusal = continueRefusal(agent, ask.continues);

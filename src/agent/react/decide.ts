@@ -25,6 +25,7 @@ import {
   endIfIdle,
   handleAnswerNeeded,
   handleApprovalNeeded,
+  handleChecked,
   handleDecision,
   handleOutsideAnswer,
   handleToolResult,
@@ -91,6 +92,10 @@ export function decide(agent: ReactAgent, signal: Signal): Step {
       return handleWorked(agent, signal);
     case "finish":
       return handleFinish(agent, signal);
+    case "checked":
+      return handleChecked(agent, signal);
+    case "end_reported":
+      return addDirectives(unchanged(agent), { type: "settle", id: signal.id, end: { status: "applied" } });
     case "context_op":
       return handleContextOperation(agent, signal.operation);
     case "set":

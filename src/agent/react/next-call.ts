@@ -134,7 +134,7 @@ function startSummary(step: Step, run: Run, goal: SummaryGoal): Step | undefined
 /** Appends a summary with the record of its call, and continues the run that waits for it. */
 export function handleSummary(
   agent: ReactAgent,
-  { lane, payload, call }: Extract<Signal, { type: "summary_result" }>,
+  { lane, payload, call, isSpent }: Extract<Signal, { type: "summary_result" }>,
 ): Step {
   const { run } = agent.state;
   const fields = { ...payload, contextRef: lane, ...(call !== undefined && { call }) };
@@ -146,7 +146,7 @@ export function handleSummary(
   if (run === undefined) return next;
   const { fromSeq, toSeq } = payload;
   const data = { fromSeq, toSeq, ...(call !== undefined && { usage: recordedUsage(call) }) };
-  return continueAfterSummary(emitEvent(next, run, { kind: "summary_completed", data }), toSeq);
+  return continueAfterSummary(emitEvent(next, run, { kind: "summary_completed", data }), toSeq, isSpent);
 }
 
 /**
@@ -155,7 +155,7 @@ export function handleSummary(
  */
 export function handleSummaryFailed(agent: ReactAgent, signal: Extract<Signal, { type: "summary_failed" }>): Step {
   const { run } = agent.state;
-  const { lane, failed, reason, call } = signal;
+  const { lane, failed, reason, call, isSpent } = signal;
   const { toSeq, code } = failed;
   const isStopped = agent.flight.ending !== undefined && call === undefined;
   const noted = isStopped
@@ -164,7 +164,7 @@ export function handleSummaryFailed(agent: ReactAgent, signal: Extract<Signal, {
   if (run === undefined) return noted;
   const data = { toSeq, reason, code, ...(call !== undefined && { usage: recordedUsage(call) }) };
   const emitted = emitEvent(noted, run, { kind: "summary_failed", data });
-  return continueAfterSummary(isStopped ? emitted : skipIfHopeless(emitted, run, toSeq), toSeq);
+  return continueAfterSummary(isStopped ? emitted : skipIfHopeless(emitted, run, toSeq), toSeq, isSpent);
 }
 
 /** After too many failures, covers a cut range with a synthetic summary, so that later ranges can be summarized. */
@@ -185,15 +185,15 @@ function ownRefs({ state: { run }, flight }: ReactAgent, toSeq: number): { reque
 }
 
 /** Continues the run with the next piece or the next model call, if it waits for this summary. */
-function continueAfterSummary(step: Step, toSeq: number): Step {
+function continueAfterSummary(step: Step, toSeq: number, isSpent = false): Step {
   const { run } = step.agent.state;
   const { summary, ending, finishing } = step.agent.flight;
   if (run === undefined || summary?.toSeq !== toSeq) return step;
   const free = updateFlight(step, { summary: undefined });
   if (ending !== undefined) return endRequest(free, run, ending);
   if (finishing !== undefined) return completeRequest(free, run, finishing);
-  const { isSpent } = step.agent.settings;
-  if (isSpent?.(run.usage, run.usageByModel, run.options.limits)) return completeRequest(free, run, "limit");
+  const isOver = isSpent || step.agent.settings.isSpent?.(run.usage, run.usageByModel, run.options.limits);
+  if (isOver) return completeRequest(free, run, "limit");
   const next = startSummary(free, run, summary.goal);
   return next?.agent.flight.summary === undefined ? startNextCall(next ?? free, run) : next;
 }

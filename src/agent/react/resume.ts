@@ -37,9 +37,8 @@ export function handleResume(
 ): Step {
   const { run } = agent.state;
   const { flight } = agent;
-  if (run === undefined || flight.runId === run.runId || flight.call !== undefined || flight.summary !== undefined) {
-    return unchanged(agent);
-  }
+  const isActive = flight.call !== undefined || flight.summary !== undefined || flight.isChecking;
+  if (run === undefined || flight.runId === run.runId || isActive) return unchanged(agent);
   const taken = updateFlight(unchanged(agent), { runId: run.runId, systemPrompt, emittedResults: run.firstOpen });
   const failed = failure ?? deadlineFailure(agent, run.options);
   if (failed !== undefined) return failRequest(taken, run, failed);
@@ -89,7 +88,8 @@ export function handleNotice(agent: ReactAgent): Step {
   const { flight } = agent;
   if (flight.runId === undefined) return unchanged(agent);
   if (run?.runId !== flight.runId) return emitForeignEnd(agent, flight.runId);
-  if (flight.call !== undefined || flight.summary !== undefined || run.calls.length === 0) return unchanged(agent);
+  const isActive = flight.call !== undefined || flight.summary !== undefined || flight.isChecking;
+  if (isActive || run.calls.length === 0) return unchanged(agent);
   const step = emitResults(unchanged(agent), run);
   if (!hasOpenCalls(run)) return continueAfterTools(step, run);
   if (flight.ending !== undefined) return endIfIdle(step, run);

@@ -77,6 +77,8 @@ export interface ReactSettings {
   readonly repeatedCalls?: number | undefined;
   /** Completes a run after an exchange when any of these conditions is true. Default: none. */
   readonly stopWhen?: StopWhenCondition | readonly StopWhenCondition[] | undefined;
+  /** Whether the runtime also checks each exchange, by the directive `check`. Default false. */
+  readonly isChecked?: boolean | undefined;
   /** Returns a reason to refuse an ask, or undefined. Default: none. */
   readonly accept?: ((agent: { readonly thread: Thread }, pending: PendingAsk) => string | undefined) | undefined;
 }
@@ -105,6 +107,7 @@ const FIELDS: { readonly [Field in keyof Required<ReactSettings>]: true } = {
   isSpent: true,
   repeatedCalls: true,
   stopWhen: true,
+  isChecked: true,
   accept: true,
 };
 

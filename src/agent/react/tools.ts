@@ -1,3 +1,4 @@
+import { ignoreRejection } from "../../thread/errors.ts";
 import { sameJson } from "../../thread/json.ts";
 import type { ToolCall } from "../../thread/message.ts";
 import type { CompletedExchange, RequestStep } from "../definition/stop-when.ts";
@@ -86,8 +87,26 @@ export function callOrEnd(step: Step, run: Run): Step {
   const stops = wantsToStop(marked.agent, run);
   if (typeof stops === "object") return failRequest(marked, run, stops);
   if (stops) return completeRequest(marked, run, "stopped");
-  const isLast = iteration >= (options.maxIterations ?? settings.maxIterations);
-  return isLast ? completeRequest(marked, run, "max_iterations") : startNextCall(marked, run);
+  if (settings.isChecked !== true) return callUnlessLast(marked, run);
+  return addDirectives(updateFlight(marked, { isChecking: true }), { type: "check", requestId, runId });
+}
+
+function callUnlessLast(step: Step, run: Run): Step {
+  const { settings } = step.agent;
+  const isLast = run.iteration >= (run.options.maxIterations ?? settings.maxIterations);
+  return isLast ? completeRequest(step, run, "max_iterations") : startNextCall(step, run);
+}
+
+/** The runtime has checked the exchange. A cancel or a finish that came meanwhile is first. */
+export function handleChecked(agent: ReactAgent, { verdict }: SignalOfType<"checked">): Step {
+  const { run } = agent.state;
+  const { isChecking, ending, finishing } = agent.flight;
+  if (run === undefined || !isChecking) return unchanged(agent);
+  const step = updateFlight(unchanged(agent), { isChecking: false });
+  if (ending !== undefined) return endRequest(step, run, ending);
+  if (finishing !== undefined) return completeRequest(step, run, finishing);
+  if (typeof verdict === "object") return failRequest(step, run, verdict);
+  return verdict === "continue" ? callUnlessLast(step, run) : completeRequest(step, run, verdict);
 }
 
 /** Whether a call of the last answer was made as often in this request as the limit says, with equal arguments. */
@@ -122,14 +141,13 @@ function wantsToStop(agent: ReactAgent, run: Run): boolean | Failure {
   }
 }
 
-/** Whether this is a promise. Handles its rejection, because an unhandled one ends the process. */
 function isThenable(value: unknown): boolean {
-  if (value instanceof Promise) value.catch(() => undefined);
+  ignoreRejection(value);
   return typeof value === "object" && value !== null && "then" in value;
 }
 
 /** The argument of conditions. Its steps are built once, and only when a condition reads them. */
-function exchangeOf(agent: ReactAgent, run: Run): CompletedExchange {
+export function exchangeOf(agent: ReactAgent, run: Run): CompletedExchange {
   const { iteration, text, usage, usageByModel } = run;
   const toolCalls = run.calls.map(({ call }) => call);
   const results = toolCalls.map(({ id, name }) => ({ toolCallId: id, name, ...committedOutcome(agent, run, id) }));
@@ -148,7 +166,7 @@ function exchangeOf(agent: ReactAgent, run: Run): CompletedExchange {
   };
 }
 
-function stopFailure(what: string): Failure {
+export function stopFailure(what: string): Failure {
   return { code: "stop_when_failed", message: `The agent's stopWhen ${what}. The results so far are kept.` };
 }
 

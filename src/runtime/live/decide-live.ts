@@ -3,7 +3,7 @@ import { opIdReused } from "../../agent/react/operations.ts";
 import { CommandError } from "../../stores/errors.ts";
 import { advanceAsks, giveToRequest, mustWait, refuseAsk, refuseAsks, withdrawAsk } from "./asks.ts";
 import { breakDown, isForGood, notRestored, restore, restored } from "./breakage.ts";
-import { effects, endWork, followedBy, update, updateRequest, wait } from "./decision.ts";
+import { effects, endWork, followedBy, startWork, update, updateRequest, wait } from "./decision.ts";
 import { inboxOf, inboxRead, posted, signalsOf, withoutCommand } from "./inbox.ts";
 import type { Hold, Live } from "./live.ts";
 import { closeRequest, isNoteDue, openRequest, setNoteTimer, workedMs } from "./request-state.ts";
@@ -66,6 +66,14 @@ function decide(decision: Decision, signal: LiveSignal, moment: Moment): Decisio
       const ended = endWork(decision, signal.id);
       const isExpected = live.work.includes(signal.id);
       return isExpected && "error" in signal ? breakDown(ended, signal.error) : ended;
+    }
+    case "ended": {
+      const { stopping, broken, inbox } = live;
+      // What is not done here is done at the next start, because its row stays.
+      if (stopping?.isStrict || broken !== undefined) return decision;
+      const { type: _ended, ...of } = signal;
+      if (of.commandId !== undefined && !inbox.has(of.commandId)) return decision; // another process has done it
+      return startWork(decision, (id) => ({ type: "start", id, directive: { type: "report_end", ...of } }));
     }
     case "begun":
       return update(decision, { begun: [...live.begun, signal.toolCallId] });

@@ -1,5 +1,5 @@
 import type { Directive } from "../../agent/directive.ts";
-import type { ReactAgent } from "../../agent/react/agent.ts";
+import type { ReactAgent, Step } from "../../agent/react/agent.ts";
 import type { CommandEnd, Steer, WaitingCommand } from "../../agent/signal.ts";
 import type { ContextOperation } from "../../lanes/context-operation.ts";
 import { contentOf } from "../../projection/transcript/payload.ts";
@@ -50,7 +50,17 @@ export function consumedBy({ inbox }: Live, directives: readonly Directive[]): r
 
 /** The rows that are known to wait. */
 export function inboxOf(commands: readonly Command[]): Live["inbox"] {
-  return new Map(commands.flatMap((row) => (signalOf(row) ? [[row.id, row.revision]] : [])));
+  return new Map(commands.flatMap((row) => (signalsOf([row]).length > 0 ? [[row.id, row.revision]] : [])));
+}
+
+/** The row that waits until `onRequestEnd` was called for the request that this step ends. */
+export function endCommandOf(
+  { agent: before, reportsEnds }: Pick<Live, "agent" | "reportsEnds">,
+  { agent: { state } }: Step,
+): CommandInput | undefined {
+  const { last } = state;
+  if (!reportsEnds || last === undefined || last.run.runId === before.state.last?.run.runId) return undefined;
+  return { id: `end_${last.run.runId}`, type: "request_end", requestId: last.run.requestId };
 }
 
 /** A command that waits is a row before its caller gets an answer. Without a store, it waits in the value only. */
@@ -109,7 +119,9 @@ function withAmended(agent: ReactAgent, row: Command): ReactAgent {
 
 /** Rows that wait, as signals in their order. Those of other types are not of the runtime. */
 export function signalsOf(commands: readonly Command[]): readonly LiveSignal[] {
-  return commands.flatMap((command) => {
+  return commands.flatMap((command): readonly LiveSignal[] => {
+    const { id: commandId, type, body } = command;
+    if (type === "request_end") return [{ type: "ended", requestId: String(body["requestId"]), commandId }];
     const signal = signalOf(command);
     return signal === undefined ? [] : [{ type: "agent", signal }];
   });

@@ -148,6 +148,8 @@ export interface Live {
   readonly mintsTokens: boolean;
   /** Commands that wait are rows of the store's inbox. Otherwise they are only in `agent.flight`. */
   readonly postsCommands: boolean;
+  /** The agent has `onRequestEnd`. */
+  readonly reportsEnds: boolean;
   /** The rows of the commands that wait: their revisions, by id. */
   readonly inbox: ReadonlyMap<string, number>;
   readonly ownTools: ToolFacts;
@@ -182,7 +184,7 @@ export interface Live {
 /** The value of a thread that was loaded: nothing is at work. */
 export function newLive(
   agent: ReactAgent,
-  rules: Pick<Live, "recover" | "queuesAsks" | "mintsTokens" | "postsCommands">,
+  rules: Pick<Live, "recover" | "queuesAsks" | "mintsTokens" | "postsCommands" | "reportsEnds">,
 ): Live {
   const { tools, traits, model, fallbacks } = agent.settings;
   return {

@@ -27,6 +27,7 @@ export function performDirective(decision: Decision, directive: Directive, rest:
     }
     case "tool_exec":
       return begin(opened, directive);
+    case "check":
     case "summarize":
       return begin(opened, directive);
     case "emit":
@@ -86,11 +87,11 @@ export function beginsNothing({ stopping, isAsking }: Live): boolean {
 }
 
 /** Directives that start work. */
-const BEGINNINGS: ReadonlySet<Directive["type"]> = new Set(["llm_stream", "tool_exec", "summarize"]);
+const BEGINNINGS: ReadonlySet<Directive["type"]> = new Set(["llm_stream", "tool_exec", "summarize", "check"]);
 
 function begin(
   decision: Decision,
-  directive: Extract<Directive, { type: "llm_stream" | "tool_exec" | "summarize" }>,
+  directive: Extract<Directive, { type: "llm_stream" | "tool_exec" | "summarize" | "check" }>,
 ): Decision {
   const { requestId } = directive;
   if (requestId !== undefined && decision.live.request?.id !== requestId) return decision;

@@ -1,4 +1,4 @@
-import type { LlmStream, Summarize, ToolExec } from "../../agent/directive.ts";
+import type { Check, LlmStream, Summarize, ToolExec } from "../../agent/directive.ts";
 import type { EventDraft, Suspension } from "../../agent/event.ts";
 import type { ReactAgent } from "../../agent/react/agent.ts";
 import type { EndedRun, Run } from "../../agent/react/state.ts";
@@ -25,6 +25,8 @@ export type LiveSignal =
       readonly first: Signal | undefined;
       readonly given: Given | undefined;
     }
+  /** The end of a request is stored, and `onRequestEnd` is to be called. */
+  | { readonly type: "ended"; readonly requestId: string; readonly commandId: string | undefined }
   /** A tool call starts to run. */
   | { readonly type: "begun"; readonly toolCallId: string }
   | { readonly type: "ask"; readonly ask: QueuedAsk }
@@ -85,6 +87,16 @@ export interface Given {
 /** `limit`: the time of a request is over. `deadline`: look if its deadline is. `note`: its work time is recorded. */
 export type TimerName = "limit" | "deadline" | "note" | "mend" | "grace" | "give_up";
 
+/** Calls `onRequestEnd`. The command is the row that waits until this was done; absent without a store. */
+export interface EndReport {
+  readonly type: "report_end";
+  readonly requestId: string;
+  readonly commandId: string | undefined;
+}
+
+/** Work that other signals do not wait for. Its result is one signal. */
+export type Work = LlmStream | ToolExec | Summarize | Check | EndReport;
+
 /** What the loop does for a live thread, in this order. */
 export type Effect =
   | {
@@ -94,6 +106,7 @@ export type Effect =
       readonly after: ReactAgent;
       readonly metadata: JsonObject;
       readonly consumes: readonly ConsumedCommand[];
+      readonly posts: readonly CommandInput[];
     }
   | { readonly type: "catch_up"; readonly id: string; readonly agent: ReactAgent }
   | { readonly type: "load"; readonly id: string; readonly thread: Thread; readonly error: unknown }
@@ -108,7 +121,7 @@ export type Effect =
   | { readonly type: "read_inbox"; readonly id: string }
   | { readonly type: "restore"; readonly id: string; readonly confirm: boolean }
   | { readonly type: "shorten"; readonly id: string; readonly agent: ReactAgent }
-  | { readonly type: "start"; readonly id: string; readonly directive: LlmStream | ToolExec | Summarize }
+  | { readonly type: "start"; readonly id: string; readonly directive: Work }
   | { readonly type: "prepare"; readonly ask: QueuedAsk }
   /** Nothing waits for it, and it may fail. */
   | { readonly type: "withdraw_row"; readonly commandId: string }

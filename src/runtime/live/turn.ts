@@ -8,6 +8,7 @@ import type { Signal } from "../../agent/signal.ts";
 import { lanesOfExtended } from "../../lanes/active-lane.ts";
 import { ContextOpError } from "../../lanes/context-operation.ts";
 import { settingIdReused } from "../../lanes/setting.ts";
+import type { CommandInput } from "../../stores/command.ts";
 import { CommandError, ConflictError, EntryIdReuseError, threadNotFound } from "../../stores/errors.ts";
 import type { AppendResult } from "../../stores/port.ts";
 import { HeddleError } from "../../thread/errors.ts";
@@ -16,7 +17,7 @@ import { failureOf, RequestError } from "../request/request-error.ts";
 import { askDecided } from "./asks.ts";
 import { breakDown } from "./breakage.ts";
 import { currentRequest, effects, followedBy, update, updateRequest, wait } from "./decision.ts";
-import { consumedBy, withoutCommand } from "./inbox.ts";
+import { consumedBy, endCommandOf, withoutCommand } from "./inbox.ts";
 import type { Hold, Turn } from "./live.ts";
 import { performDirective } from "./perform-directive.ts";
 import { lookAtRequest } from "./request-state.ts";
@@ -71,8 +72,9 @@ function takeStep(decision: Decision, turn: Turn, step: Step, moment: Moment): D
   const hasEntries = step.agent.thread.rev > before.thread.rev;
   if (!hasEntries && consumes.length === 0) return performTurn(update(decision, { agent: step.agent }), fresh, moment);
   const metadata = hasEntries ? metadataOf(decision.live, before, step, moment) : {};
+  const end = decision.live.postsCommands ? endCommandOf(decision.live, step) : undefined;
   return wait(decision, { type: "append", turn: fresh, step, consumes }, (id) => {
-    return { type: "append", id, before, after: step.agent, metadata, consumes };
+    return { type: "append", id, before, after: step.agent, metadata, consumes, posts: end === undefined ? [] : [end] };
   });
 }
 
@@ -85,7 +87,7 @@ function undecided(decision: Decision, turn: Turn, error: unknown, moment: Momen
   if (isRefusal(turn, error)) return refuseCommand(decision, turn, error, moment);
   const isAsk = turn.signal.type === "ask";
   if (turn.stage === "durable" && !isAsk) return endTurn(decision, turn, { error }, moment);
-  const message = "`accept`, the projector, a reader or the token counter of the agent threw an error; `cause` has it.";
+  const message = "The projector, a reader or the token counter of the agent threw an error; `cause` has it.";
   const failure = failureOf(error, { code: "projection_failed", message });
   const { code } = failure;
   const request = currentRequest(decision.live);
@@ -127,7 +129,17 @@ export function appended(
   const { inbox: before } = decision.live;
   const done = new Set(consumes.map(({ id }) => id));
   const inbox = done.size === 0 ? before : new Map([...before].filter(([id]) => !done.has(id)));
-  return performTurn(update(decision, { agent, inbox, nextRetryMs: undefined }), turn, moment);
+  const current = update(decision, { agent, inbox, nextRetryMs: undefined });
+  return performTurn(withEnd(current, endCommandOf(decision.live, step)), turn, moment);
+}
+
+/** The end of a request is stored: `onRequestEnd` is called when its event was emitted. */
+function withEnd(decision: Decision, command: CommandInput | undefined): Decision {
+  if (command === undefined) return decision;
+  const { inbox, postsCommands } = decision.live;
+  const commandId = postsCommands ? command.id : undefined;
+  const known = commandId === undefined ? decision : update(decision, { inbox: new Map([...inbox, [commandId, 0]]) });
+  return followedBy(known, { type: "ended", requestId: String(command["requestId"]), commandId });
 }
 
 /** A store may know an operation or a setting from before. Then the log has it in another place, and its time is the store's. */

@@ -97,13 +97,14 @@ export async function moveEarlierOperation(place: Place, epoch: number): Promise
 
 interface Batch extends Pick<Extract<Effect, { type: "append" }>, "before" | "after" | "metadata"> {
   readonly consumes?: readonly ConsumedCommand[];
+  readonly posts?: readonly CommandInput[];
 }
 
 /** Makes the entries of a decision durable. They carry their ids, so that appending them again is safe. */
 export function append(
   { store, ports, threadId }: Place,
   epoch: number | undefined,
-  { before, after, metadata, consumes = [] }: Batch,
+  { before, after, metadata, consumes = [], posts = [] }: Batch,
 ): Promise<AppendResult> {
   const { rev: expectedRev } = before.thread;
   const hasEntries = after.thread.rev > expectedRev;
@@ -113,6 +114,7 @@ export function append(
     expectedRev,
     ...(Object.keys(metadata).length > 0 && { metadata }),
     ...(consumes.length > 0 && { consumes }),
+    ...(posts.length > 0 && { posts: posts.map((command) => ({ threadId, command })) }),
   };
   return retryStore(ports, () => store.append(threadId, entries, options));
 }

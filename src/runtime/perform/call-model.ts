@@ -1,6 +1,7 @@
 import type { RequestScope } from "../../agent/definition/config.ts";
 import type { LlmStream } from "../../agent/directive.ts";
-import type { ModelAnswer } from "../../agent/model-call.ts";
+import type { ModelAnswer, Usage } from "../../agent/model-call.ts";
+import { currentModel } from "../../agent/react/call-context.ts";
 import type { Failure, OutputCheck, SentMessages, Signal } from "../../agent/signal.ts";
 import { fingerprintOf } from "../../projection/engine/fingerprint.ts";
 import { copyJsonRepaired, type JsonValue, sameJson } from "../../thread/json.ts";
@@ -15,6 +16,7 @@ import { retryStore } from "../session/store-retry.ts";
 import { checkOutput } from "../structured-output.ts";
 import { hookAnswer } from "../time-limits.ts";
 import { pause } from "../timers.ts";
+import { spentWith } from "./check-exchange.ts";
 import { checkOptions, hookLimitOf, mayStart, type Scene } from "./scene.ts";
 
 /** The result of a call, and what the loop notes of it. */
@@ -45,7 +47,8 @@ export async function callModel(scene: Scene, directive: LlmStream, request: Liv
       const { finishReason } = answer;
       const isCut = finishReason === "interrupted" || finishReason === "error";
       const retry = isCut ? retryIn(scene, {}) : {};
-      const signal = { type: "llm_result", callId, answer, ...(output && { output }), ...retry } as const;
+      const spent = isCut || answer.toolCalls.length === 0 ? await spentBy(scene, answer.usage, request) : {};
+      const signal = { type: "llm_result", callId, answer, ...(output && { output }), ...retry, ...spent } as const;
       return { signal, ...(output?.ok && { object: output.object }) };
     } catch (error) {
       const isOfModel = ModelError.isInstance(error);
@@ -58,7 +61,10 @@ export async function callModel(scene: Scene, directive: LlmStream, request: Liv
         scene.onError(error, { code, threadId: scene.threadId, requestId: request.id });
       const partial = isOfModel ? error.partial : undefined;
       span.failed(failure, partial?.usage);
-      const retry = isOfModel && failure.retryable ? retryIn(scene, failure) : {};
+      const isRetried = isOfModel && failure.retryable;
+      const retry = isRetried
+        ? { ...retryIn(scene, failure), ...(await spentBy(scene, partial?.usage ?? {}, request)) }
+        : {};
       const signal = { type: "llm_error", callId, failure, ...(partial && { partial }), ...retry } as const;
       return { signal, thrown: { error, code } };
     }
@@ -67,6 +73,10 @@ export async function callModel(scene: Scene, directive: LlmStream, request: Liv
   await kept; // what cannot be stored is a failure of the store: a record must not name what is not there
   const facts = { ...(sent && { sent }), eventSeq: request.eventSeq, ...scene.worked() };
   return { signal: { ...signal, ...facts }, ...notes };
+}
+
+function spentBy(scene: Scene, usage: Usage, { abort: { signal } }: LiveRequest): ReturnType<typeof spentWith> {
+  return spentWith(scene, { model: currentModel(scene.agent()), usage }, signal);
 }
 
 /** How long to wait before the call is made again; whether it is, the core decides. */

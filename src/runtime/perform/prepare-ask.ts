@@ -1,23 +1,23 @@
 import type { ModelChoice } from "../../agent/definition/language-model.ts";
 import type { Tools } from "../../agent/definition/tool.ts";
 import type { ReactAgent } from "../../agent/react/agent.ts";
-import { handleAsk } from "../../agent/react/ask.ts";
+import { askRefusal, handleAsk } from "../../agent/react/ask.ts";
 import { heldFor, withMode } from "../../agent/react/call-context.ts";
 import { continuedBy } from "../../agent/react/state.ts";
 import type { Signal } from "../../agent/signal.ts";
 import type { HeldSettings } from "../../lanes/setting.ts";
 import type { Entry } from "../../thread/entry.ts";
 import { type JsonObject, type JsonValue, sameJson } from "../../thread/json.ts";
-import { mustWait } from "../live/asks.ts";
-import type { QueuedAsk } from "../live/live.ts";
+import { giveToRequest, mustWait } from "../live/asks.ts";
+import type { Live, QueuedAsk } from "../live/live.ts";
 import type { Given } from "../live/signal.ts";
 import { chooseModels, type ModelSources, namesOf, setModels } from "../model/find-models.ts";
-import { RequestError } from "../request/request-error.ts";
+import { notAccepted, RequestError } from "../request/request-error.ts";
 import { factsOf, loadCounter, type PromptSource, promptFor } from "../server/given.ts";
 import { findAsk, type RequestLog } from "../server/past-request.ts";
-import { untilAborted } from "../time-limits.ts";
+import { hookAnswer, untilAborted } from "../time-limits.ts";
 import type { HeldTools } from "../tools/held-tools.ts";
-import { type Lent, ownModels } from "./scene.ts";
+import { type Lent, ownModels, type ThreadOptions } from "./scene.ts";
 
 /** The functions of an ask, which no log has. */
 export interface AskFunctions {
@@ -31,8 +31,11 @@ export interface AskFunctions {
 /** The thread that is asked. */
 export interface AskedThread extends Omit<RequestLog, "agent" | "options">, PromptSource {
   readonly agent: ReactAgent;
-  readonly options: RequestLog["options"] & PromptSource["options"] & ModelSources["options"];
-  readonly live: Parameters<typeof mustWait>[0];
+  readonly options: RequestLog["options"] &
+    PromptSource["options"] &
+    ModelSources["options"] &
+    Pick<ThreadOptions, "definition">;
+  readonly live: Live;
   mend(): Promise<void>;
   command(signal: Signal): Promise<unknown>;
   /** Keeps what the request was given that no log has. */
@@ -83,7 +86,40 @@ export async function prepareAsk(
   const exactCounter = await loadCounter(thread, counted, models?.names[0]);
   const hasFunction = typeof definition.systemPrompt === "function";
   const prompt = hasFunction ? await wanted(thread, signal, () => promptFor(thread, settings, context)) : {};
-  return { type: "prepared", askId, given: { ...prompt, context, tools: facts, models, exactCounter, held } };
+  const given: Given = { ...prompt, context, tools: facts, models, exactCounter, held };
+  await checkAccepted(thread, ask, given, signal);
+  return { type: "prepared", askId, given };
+}
+
+const ACCEPT = { name: "accept", code: "accept_failed" };
+
+/** Calls `accept`, for an ask that the agent would take. */
+async function checkAccepted(
+  thread: AskedThread,
+  { requestId, content, continues, options, refs }: QueuedAsk,
+  given: Given,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const { definition, threadId, onError } = thread.options;
+  const { accept } = definition;
+  if (accept === undefined || continues !== undefined) return; // the ask that it continues was accepted
+  const { agent } = giveToRequest({ live: thread.live, effects: [] }, requestId, given).live;
+  if (askRefusal(agent, { type: "ask", content, options, ...(refs && { refs }) }, requestId) !== undefined) return;
+  const hook = () => accept({ thread: agent.thread }, { content, requestId });
+  let reason: unknown;
+  try {
+    reason = await wanted(thread, signal, () => hookAnswer(thread.hookLimit, ACCEPT, hook));
+  } catch (cause) {
+    const { code } = ACCEPT;
+    if (signal?.aborted || thread.stopped.aborted) throw cause;
+    onError(cause, { code, threadId, requestId });
+    if (RequestError.isInstance(cause) && cause.code === code) throw cause;
+    throw new RequestError({ code, requestId, message: "The agent's accept threw an error. See `cause`.", cause });
+  }
+  if (reason === undefined) return;
+  const message =
+    typeof reason === "string" ? reason : "The agent's accept must return a text that refuses the ask, or undefined.";
+  throw notAccepted(requestId, { code: "not_accepted", message });
 }
 
 /** What a function of the caller gives, unless the caller or the server stops waiting: it may never end. */

@@ -2,6 +2,7 @@ import type { GuardVerdict } from "../../agent/definition/config.ts";
 import type { AnyTool } from "../../agent/definition/tool.ts";
 import type { ToolExec } from "../../agent/directive.ts";
 import type { Signal, ToolOutcome } from "../../agent/signal.ts";
+import { ignoreRejection } from "../../thread/errors.ts";
 import type { ToolCall } from "../../thread/message.ts";
 import type { LiveRequest } from "../request/request.ts";
 import { RequestError } from "../request/request-error.ts";
@@ -61,7 +62,10 @@ async function exclusiveKey(
   if (checked.type !== "value" || "refused" in checked.value) return undefined;
   try {
     const key: unknown = exclusive(checked.value.input as never); // typed by its schema
-    return key === undefined ? undefined : `key ${key}`;
+    if (key === undefined) return undefined;
+    if (typeof key === "string") return `key ${key}`;
+    ignoreRejection(key);
+    throw new TypeError("`exclusive` must return a text or undefined, synchronously.");
   } catch (error) {
     scene.onError(error, { ...originOf(scene, directive), code: "tool_failed" });
     return own;

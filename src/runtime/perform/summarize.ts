@@ -1,6 +1,7 @@
 import type { Summarizer } from "../../agent/definition/config.ts";
 import { type ProviderModel, qualifiedModelName, staticModels } from "../../agent/definition/language-model.ts";
 import type { Summarize } from "../../agent/directive.ts";
+import { recordedUsage } from "../../agent/react/state.ts";
 import { failedSummary, NOT_SMALLER } from "../../agent/react/summary-plan.ts";
 import type { Signal } from "../../agent/signal.ts";
 import type { SummaryRange } from "../../projection/summary/summary-range.ts";
@@ -15,6 +16,7 @@ import { findModels } from "../model/find-models.ts";
 import { RequestError } from "../request/request-error.ts";
 import type { SummarySpan } from "../telemetry/telemetry.ts";
 import { hookAnswer, untilAborted } from "../time-limits.ts";
+import { spentWith } from "./check-exchange.ts";
 import type { Scene } from "./scene.ts";
 
 /** Has a summary written. The summary, or why there is none, is the next signal. */
@@ -24,10 +26,13 @@ export async function summarize(
   signal: AbortSignal | undefined,
 ): Promise<{ readonly signal: Extract<Signal, { type: "summary_result" | "summary_failed" }> }> {
   const outcome = await writeSummary(scene, range, { lane, requestId, model, maxTokens, signal });
-  if (outcome.ok) return { signal: { type: "summary_result", lane, ...outcome.summary } };
+  const { call } = outcome.ok ? outcome.summary : outcome;
+  const used = { model: typeof call?.["model"] === "string" ? call["model"] : undefined, usage: recordedUsage(call) };
+  const spent = requestId === undefined ? {} : await spentWith(scene, used, signal);
+  if (outcome.ok) return { signal: { type: "summary_result", lane, ...outcome.summary, ...spent } };
   const { error, ...failure } = outcome;
   if (!signal?.aborted) scene.onError(error, { code: "summary_failed", threadId: scene.threadId, requestId });
-  return { signal: summaryFailed(lane, range, failure) };
+  return { signal: { ...summaryFailed(lane, range, failure), ...spent } };
 }
 
 interface Wanted {

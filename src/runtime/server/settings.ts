@@ -1,7 +1,6 @@
 import type { AgentConfig, AnyAgent, ToolChoiceSetting } from "../../agent/definition/config.ts";
 import { modelNames, staticModels } from "../../agent/definition/language-model.ts";
 import type { AnyTool, Tools } from "../../agent/definition/tool.ts";
-import type { Usage, UsageByModel } from "../../agent/model-call.ts";
 import type { ReactSettings, ToolTraits } from "../../agent/react/settings.ts";
 import { limitsOf, UNKNOWN_WINDOW } from "../../projection/policy/policy.ts";
 import { createProjector } from "../../projection/projector.ts";
@@ -9,7 +8,6 @@ import type { JsonObject } from "../../thread/json.ts";
 import type { ToolSpec } from "../../thread/message.ts";
 import { loadExactCounter } from "../../tokens/exact.ts";
 import { type RuntimePorts, systemRuntimePorts } from "../ports.ts";
-import { RequestError } from "../request/request-error.ts";
 import { outputSchemaOf } from "../structured-output.ts";
 import type { HookLimit } from "../time-limits.ts";
 import { toolSpecsOf } from "../tools/schemas.ts";
@@ -25,8 +23,8 @@ export async function settingsFor(
   { ports = systemRuntimePorts, warn = () => undefined }: SettingsOptions = {},
 ): Promise<ReactSettings> {
   const limit = { ports, timeoutMs: definition.hookTimeoutMs };
-  const { name, model, systemPrompt, contextPolicy, maxIterations, outputRetries, stopWhen, tools, output, readers } =
-    definition;
+  const { name, model, systemPrompt, contextPolicy, maxIterations, outputRetries, tools, output, readers } = definition;
+  const { limits } = definition;
   const wantsExact = contextPolicy?.tokenEstimator === "exact" && definition.tokenCounter === undefined;
   const [fullName, ...fallbacks] = modelNames(staticModels(model));
   if (fullName !== undefined) warnOfUnknownWindow(definition, fullName, warn);
@@ -59,11 +57,12 @@ export async function settingsFor(
       const [own] = isOwn ? modelNames(staticModels(definition.model)) : modelNames(models?.[name] ?? []);
       return own === undefined ? undefined : limitsOf(own)?.window;
     },
-    stopWhen,
-    isSpent: spending(definition.limits, warn),
-    repeatedCalls: definition.limits?.repeatedCalls,
-    accept:
-      definition.accept && ((agent, pending) => refusalIn(definition.accept?.({ thread: agent.thread }, pending))),
+    isSpent: ({ inputTokens = 0, outputTokens = 0 }, _byModel, asked) => {
+      const { maxTokens = Number.POSITIVE_INFINITY } = { ...limits, ...asked };
+      return inputTokens + outputTokens >= maxTokens;
+    },
+    isChecked: definition.stopWhen !== undefined || limits?.costUsd !== undefined,
+    repeatedCalls: limits?.repeatedCalls,
   };
 }
 
@@ -132,36 +131,4 @@ export function callSettings(
 
 function choiceOf(choice: ToolChoiceSetting): string | JsonObject {
   return typeof choice === "string" ? choice : { type: "tool", toolName: choice.tool };
-}
-
-/** Of a caller without types: anything but a text or nothing would be taken for a refusal without words. */
-function refusalIn(said: unknown): string | undefined {
-  if (said === undefined || typeof said === "string") return said;
-  if (said instanceof Promise) said.catch(() => undefined); // nobody waits for it
-  const message = "The agent's accept has to answer at once, with a text that refuses the ask, or undefined.";
-  throw new RequestError({ code: "not_accepted", message });
-}
-
-function spending(limits: AnyAgent["limits"], warn: (message: string) => void): ReactSettings["isSpent"] {
-  const { costUsd } = limits ?? {};
-  const cost = (usage: Usage, model: string): number => {
-    try {
-      const price: unknown = costUsd === undefined ? 0 : costUsd(usage, model);
-      if (typeof price === "number" && !Number.isNaN(price)) return price;
-      if (price instanceof Promise) price.catch(() => undefined); // a rejection without a handler would end the process
-    } catch {
-      // the warning below names it
-    }
-    warn(
-      "limits.costUsd threw or gave no number: what a request has cost is unknown, so that it makes no further call.",
-    );
-    return Number.POSITIVE_INFINITY;
-  };
-  const costOf = (byModel: UsageByModel): number =>
-    Object.entries(byModel).reduce((sum, [model, usage]) => sum + cost(usage, model), 0);
-  return (usage, byModel, asked) => {
-    const { maxTokens, maxCostUsd } = { ...limits, ...asked };
-    if (maxTokens !== undefined && (usage.inputTokens ?? 0) + (usage.outputTokens ?? 0) >= maxTokens) return true;
-    return maxCostUsd !== undefined && costOf(byModel) >= maxCostUsd;
-  };
 }

@@ -302,9 +302,16 @@ function tokensOf(agent: AnyAgent, threadId: string, ports: TokenPorts): Tokens 
 }
 
 function startOf(agent: ReactAgent, { definition, tokens, holder }: ThreadOptions): Live {
-  const { recover, busy } = definition;
+  const { recover, busy, onRequestEnd } = definition;
   const postsCommands = holder !== undefined;
-  const rules = { recover, queuesAsks: busy === "queue", mintsTokens: tokens !== undefined, postsCommands };
+  const reportsEnds = onRequestEnd !== undefined;
+  const rules = {
+    recover,
+    queuesAsks: busy === "queue",
+    mintsTokens: tokens !== undefined,
+    postsCommands,
+    reportsEnds,
+  };
   return { ...newLive(agent, rules), environment: environmentIn(agent) };
 }
 

@@ -22,7 +22,8 @@ export async function usageOfThread(store: ThreadStore, threadId: string, { limi
   const all = Object.entries(usageByModel);
   const usage = all.reduce<Usage>((sum, [, one]) => addUsage(sum, one), {});
   const { costUsd: costOf } = limits ?? {};
-  const costUsd = costOf && all.reduce((sum, [model, one]) => sum + costOf(one, model), 0);
+  const prices = costOf && (await Promise.all(all.map(([model, one]) => costOf(one, model))));
+  const costUsd = prices?.reduce((sum, price) => sum + price, 0);
   return { asks, usage, usageByModel, ...(costUsd !== undefined && { costUsd }) };
 }
 

@@ -58,7 +58,8 @@ async function resultOf<Given extends AnyAgent>(
     const thread = await server.thread();
     return Object.freeze({ ...result, thread: isOwn ? await wholeThread(store, thread) : thread });
   } finally {
-    await server.stop({ graceMs: 0 }).catch(() => undefined); // the run is over, and a claim that cannot be released expires
+    // The run is over; only `onRequestEnd` may still run. A claim that cannot be released expires.
+    await server.stop(request.state === "done" ? {} : { graceMs: 0 }).catch(() => undefined);
   }
 }
 

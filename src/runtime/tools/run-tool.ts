@@ -7,6 +7,7 @@ import {
   type Tools,
 } from "../../agent/definition/tool.ts";
 import { toModelMessages } from "../../providers/ai-sdk/model-messages.ts";
+import { ignoreRejection } from "../../thread/errors.ts";
 import type { JsonValue } from "../../thread/json.ts";
 import type { Message, ToolCall } from "../../thread/message.ts";
 import { ignoreErrorsOf } from "../callbacks.ts";
@@ -95,7 +96,7 @@ export async function runTool(call: ToolCall, options: ToolRunOptions): Promise<
 /** A value that cannot be JSON is not emitted. The tool continues, because only its last value is the result. */
 function emitOutput(value: unknown, { onOutput, maxResultBytes = MAX_RESULT_BYTES }: ToolRunOptions): void {
   try {
-    onOutput?.(jsonOf(isToolResult(value) ? (value.details ?? value.value) : value, maxResultBytes));
+    ignoreRejection(onOutput?.(jsonOf(isToolResult(value) ? (value.details ?? value.value) : value, maxResultBytes)));
   } catch {
     // Neither a value nor a callback that fails must end the call.
   }
@@ -274,7 +275,7 @@ async function execute(
     isHeld: hold.isHeld,
     write: (part) => {
       const checked = dataPart(part, maxResultBytes);
-      if (!signal.aborted) onData?.(checked);
+      if (!signal.aborted) ignoreErrorsOf(onData)(checked);
     },
     get messages() {
       return modelMessages(messages); // made only for tools that read them

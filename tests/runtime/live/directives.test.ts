@@ -290,6 +290,7 @@ describe("while the thread is being let go", () => {
   test("no work begins, unless an ask that came before is being taken", () => {
     const open = running();
     const { directive } = find(open, "start");
+    if (directive.type === "report_end") throw new Error("It is no directive of the agent.");
     const stopping = { phase: "grace", why: WHY, isStrict: false, hasRestored: false } as const;
     const starts = (change: Partial<Live>) => types(performed({ ...open.live, ...change }, directive));
     expect(starts({})).toEqual(["start"]);

@@ -30,7 +30,13 @@ export function idle(settings: Partial<ReactSettings> = {}, rules: Partial<Live>
   const definition = reactSettings({ name: "test", tools, traits: { sign: { needsApproval: true } }, ...settings });
   const agent = reactAgent(definition, ports, Thread.create({ ...ports, id: "thread_t" }));
   return {
-    ...newLive(agent, { recover: "resume", queuesAsks: false, mintsTokens: false, postsCommands: true }),
+    ...newLive(agent, {
+      recover: "resume",
+      queuesAsks: false,
+      mintsTokens: false,
+      postsCommands: true,
+      reportsEnds: false,
+    }),
     ...rules,
   };
 }

@@ -6,8 +6,10 @@ import {
   jsonSchema,
   openTelemetry,
   type RuntimeTelemetry as Telemetry,
+  type ToolOptions,
 } from "heddle";
 import { uiMessageStream } from "heddle/ai-sdk";
+import { type ScriptedStep, scriptedModel } from "heddle/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { noTelemetry } from "../../../src/runtime/telemetry/telemetry.ts";
 import { runTool } from "../../../src/runtime/tools/run-tool.ts";
@@ -24,7 +26,9 @@ type Hit = <Value>(real: () => Value) => Value;
 interface Row {
   /** The steps at which it is called. Default: all. */
   readonly steps?: readonly Step[];
-  readonly config?: (hit: Hit) => object;
+  readonly config?: (hit: Hit, model: () => unknown) => object;
+  /** Options of the ask. */
+  readonly asks?: object;
   readonly options?: (hit: Hit) => object | Promise<object>;
   /** Reads the request beside the test. */
   readonly watch?: (request: AgentRequest, hit: Hit) => Promise<unknown>;
@@ -67,12 +71,16 @@ const ui = (option: string, real: unknown, more: object = {}): Row => ({
   watch: (request, hit) => drain(uiMessageStream(request, { [option]: () => hit(() => real) } as object)),
 });
 
-const ROWS: { readonly [Name in CallbackName | "events" | "textStream"]: Row | Elsewhere } = {
+const ROWS: { readonly [Name in CallbackName | "model" | "events" | "textStream"]: Row | Elsewhere } = {
   accept: { steps: ["first"], config: (hit) => ({ accept: () => hit(() => undefined) }) },
   systemPrompt: prompt,
   instructions: prompt, // the same function under another name
   transformRequest: { config: (hit) => ({ transformRequest: () => hit(() => ({})) }) },
   guardTools: { config: (hit) => ({ guardTools: () => hit(() => "allow") }) },
+  afterToolCall: {
+    steps: ["tool", "summary", "resume"],
+    config: (hit) => ({ afterToolCall: () => hit(() => undefined) }),
+  },
   stopWhen: {
     steps: ["tool", "summary", "resume"],
     config: (hit) => ({ stopWhen: [() => false, () => hit(() => false)] }),
@@ -87,6 +95,20 @@ const ROWS: { readonly [Name in CallbackName | "events" | "textStream"]: Row | E
       const validate = (value: unknown) => hit(() => ({ success: true, value }));
       return { output: jsonSchema({ type: "object" }, { validate: validate as never }) };
     },
+  },
+  model: { steps: ["first", "resume"], config: (hit, model) => ({ model: () => hit(model) }) },
+  resolveModel: {
+    steps: ["first", "resume"],
+    config: (hit, model) => ({ model: "own:model", resolveModel: () => hit(model) }),
+  },
+  headers: {
+    steps: ["resume"],
+    asks: { headers: { "x-key": "1" } },
+    options: (hit) => ({ headers: () => hit(() => ({ "x-key": "1" })) }),
+  },
+  onRequestEnd: {
+    steps: ["tool", "summary", "resume"],
+    config: (hit) => ({ onRequestEnd: () => hit(() => undefined) }),
   },
   resolveTool: {
     steps: ["first", "resume"],
@@ -135,6 +157,7 @@ const ROWS: { readonly [Name in CallbackName | "events" | "textStream"]: Row | E
     options: (hit) => ({ warn: () => hit(() => undefined) }),
   },
   "tool.execute": { isQuoted: true, tool: (hit) => ({ execute: () => hit(() => "did") }) },
+  "tool.exclusive": { tool: (hit) => ({ exclusive: () => hit(() => "one") }) },
   "tool.needsApproval": { tool: (hit) => ({ needsApproval: () => hit(() => false) }) },
   "tool.toModelOutput": {
     steps: ["tool", "summary", "resume"],
@@ -177,6 +200,8 @@ const ROWS: { readonly [Name in CallbackName | "events" | "textStream"]: Row | E
   "ui.thread": { ...ui("thread", undefined), steps: ["tool", "summary"] },
   "runTool.onError": "below",
   "runTool.onHeartbeat": "below",
+  "runTool.onData": "below",
+  "runTool.onOutput": "below",
   events: {
     steps: ["tool", "summary"],
     watch: async (request, hit) => {
@@ -272,12 +297,17 @@ class Story {
 
   #config(script: readonly unknown[]): object {
     const { config, tool } = this.#row;
-    const own = (config?.(this.#hit) ?? {}) as { readonly contextPolicy?: object; readonly summarizer?: object };
+    const model = scriptedModel(script as readonly ScriptedStep[]);
+    const own = (config?.(this.#hit, () => model) ?? {}) as {
+      readonly contextPolicy?: object;
+      readonly summarizer?: object;
+    };
     const made = { inputSchema: anything, execute: () => "did", ...tool?.(this.#hit) };
     const execute = async (input: unknown, options: { readonly toolCallId: string }) => {
       this.#ran.push(options.toolCallId);
       try {
-        return await made.execute(...([input, options] as unknown as []));
+        const did: unknown = made.execute(...([input, options] as unknown as []));
+        return await did;
       } finally {
         if (options.toolCallId === "b" && this.#now === "first") this.#now = "tool";
       }
@@ -313,11 +343,11 @@ class Story {
     });
     await this.#seed(on);
     const before = await on.log();
-    const given = { context: () => ({}), ...(await this.#row.options?.(this.#hit)) };
+    const given: object = { context: () => ({}), ...(await this.#row.options?.(this.#hit)) };
     const isResumed = this.#step === "resume";
     const script = isResumed ? [SCRIPT[0], { hang: true }] : SCRIPT;
     let server = await on.start(this.#config(script), given);
-    const asking = this.#asked(on, server.ask("Go.", { context: {} } as never));
+    const asking = this.#asked(on, server.ask("Go.", { context: {}, ...this.#row.asks } as never));
     let request = await asking;
     if (request === undefined) {
       expect(await on.log()).toEqual(before);
@@ -446,9 +476,14 @@ test("a callback without a story is tested in the file that its row names", () =
 });
 
 test.each(Object.entries(MISDEEDS))("a listener of runTool that %s changes no result", async (_name, misdeed) => {
-  const tools = { act: { inputSchema: anything, execute: () => Promise.reject(new Error("no")) } };
-  const heard = { onError: misdeed, onHeartbeat: misdeed, heartbeatMs: 0 };
-  const { failure } = await runTool({ ...act, arguments: {} }, { tools, ...heard });
+  async function* execute(_input: unknown, { write }: ToolOptions): AsyncGenerator<string> {
+    write({ type: "data-progress", data: 1 });
+    yield "half";
+    throw new Error("no");
+  }
+  const listeners = { onError: misdeed, onHeartbeat: misdeed, onOutput: misdeed, onData: misdeed } as object;
+  const options = { tools: { act: { inputSchema: anything, execute } }, ...listeners, heartbeatMs: 0 };
+  const { failure } = await runTool({ ...act, arguments: {} }, options);
   expect(failure?.code).toBe("tool_failed");
   await new Promise((resolve) => setImmediate(resolve));
   expect(unhandled.splice(0)).toEqual([]);

@@ -1,5 +1,4 @@
 import type { OpenTelemetryOptions, RunOptions, RuntimeTelemetry } from "heddle";
-import type { UIMessageStreamOptions } from "heddle/ai-sdk";
 import type { AgentConfig } from "../../../src/agent/definition/config.ts";
 import type { Tool, Tools } from "../../../src/agent/definition/tool.ts";
 import type { Reader } from "../../../src/projection/transcript/entry-reader.ts";
@@ -7,6 +6,7 @@ import type { HostOptions } from "../../../src/runtime/host/options.ts";
 import type { ServerOptions } from "../../../src/runtime/server/options.ts";
 import type { CancelOptions, ContinueOptions } from "../../../src/runtime/standalone/options.ts";
 import type { ToolRunOptions } from "../../../src/runtime/tools/run-tool.ts";
+import type { UIMessageStreamOptions } from "../../../src/runtime/ui-messages/options.ts";
 import type { AnyAgent } from "./heddle.ts";
 
 type AnyFunction = (...input: never[]) => unknown;
@@ -19,6 +19,7 @@ type Parts =
   | "agent"
   | "allowedTools"
   | "contextPolicy"
+  | "deadline"
   | "hold"
   | "inputSchema"
   | "messages"

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { ToolError } from "../../../src/agent/definition/errors.ts";
 import { content as contentOf, fail, ok } from "../../../src/agent/definition/tool.ts";
 import { mcpTools } from "../../../src/runtime/tools/mcp.ts";
 import { runTool } from "../../../src/runtime/tools/run-tool.ts";
@@ -217,14 +218,22 @@ describe("toModelOutput", () => {
     expect(await told(output)).toMatchObject({ content, isError });
   });
 
-  test("that throws does not read as if the tool had not run, and the tool is not run again", async () => {
-    const toModelOutput = (): never => {
-      throw Object.assign(new Error("no words"), { retryable: true });
-    };
-    const result = await run({ execute: () => 1, toModelOutput, repeatable: true }, {}, { maxRetries: 3 });
-    expect(result).toMatchObject({ attempts: 1, failure: { code: "tool_output_failed", retryable: false } });
-    expect(errorIn(result).message).toMatch(/^The tool probe ran, but its result cannot be shown: .*no words/);
-  });
+  test.each([
+    ["an Error, whose message may quote what was to be hidden", new Error("no words"), "an error"],
+    ["a ToolError, whose message is for the model", new ToolError({ message: "no words" }), "no words"],
+  ])(
+    "that throws %s does not read as if the tool had not run, and the tool is not run again",
+    async (_, error, why) => {
+      const toModelOutput = (): never => {
+        throw Object.assign(error, { retryable: true });
+      };
+      const result = await run({ execute: () => 1, toModelOutput, repeatable: true }, {}, { maxRetries: 3 });
+      expect(result).toMatchObject({ attempts: 1, failure: { code: "tool_output_failed", retryable: false } });
+      const { message } = errorIn(result);
+      expect(message).toMatch(/^The tool probe ran, but its result cannot be shown: /);
+      expect([message.includes(why), message.includes("no words")]).toEqual([true, why === "no words"]);
+    },
+  );
 
   test.each([
     [

@@ -1,0 +1,91 @@
+import type { Check } from "../../agent/directive.ts";
+import { addModelUsage, type Usage, type UsageByModel } from "../../agent/model-call.ts";
+import type { Run } from "../../agent/react/state.ts";
+import { exchangeOf, stopFailure } from "../../agent/react/tools.ts";
+import type { ExchangeVerdict, Signal } from "../../agent/signal.ts";
+import type { LiveRequest } from "../request/request.ts";
+import { RequestError } from "../request/request-error.ts";
+import { type HookLimit, hookAnswer } from "../time-limits.ts";
+import { hookLimitOf, type Scene } from "./scene.ts";
+
+interface Checked {
+  readonly signal: Extract<Signal, { type: "checked" }>;
+  readonly thrown?: { readonly error: unknown; readonly code: string };
+}
+
+const STOP = { name: "stopWhen", code: "stop_when_failed" };
+
+/** Whether the request ends after its exchange. The verdict is the next signal. An interrupted request ends anyway. */
+export async function checkExchange(scene: Scene, { requestId }: Check, request: LiveRequest): Promise<Checked> {
+  const limit = hookLimitOf(scene, request);
+  const { run } = scene.agent().state;
+  try {
+    const isSpent = run !== undefined && (await exceedsCost(scene, run, run.usageByModel, limit));
+    return answer(isSpent ? "limit" : await stopVerdict(scene, limit));
+  } catch (error) {
+    const { code } = STOP;
+    if (!limit.signal?.aborted) scene.onError(error, { code, threadId: scene.threadId, requestId });
+    const isLate = RequestError.isInstance(error) && error.code === code;
+    const verdict = isLate ? { code, message: error.message } : stopFailure("threw an error");
+    return { ...answer(verdict), thrown: { error, code } };
+  }
+}
+
+function answer(verdict: ExchangeVerdict): Checked {
+  return { signal: { type: "checked", verdict } };
+}
+
+async function stopVerdict({ definition, agent }: Scene, limit: HookLimit): Promise<ExchangeVerdict> {
+  const { stopWhen = [] } = definition;
+  const { run } = agent().state;
+  if (run === undefined) return "continue";
+  const exchange = exchangeOf(agent(), run);
+  for (const condition of typeof stopWhen === "function" ? [stopWhen] : stopWhen) {
+    const verdict: unknown = await hookAnswer(limit, STOP, () => condition(exchange));
+    if (verdict === true) return "stopped";
+    if (verdict !== false) return stopFailure("did not return true or false");
+  }
+  return "continue";
+}
+
+/** Whether the request has reached its cost limit with what a call has used. Priced only where another call may follow. */
+export async function spentWith(
+  scene: Scene,
+  { model, usage }: { readonly model: string | undefined; readonly usage: Usage },
+  signal: AbortSignal | undefined,
+): Promise<{ readonly isSpent?: true }> {
+  const { agent, ports, definition } = scene;
+  const { run } = agent().state;
+  if (run === undefined) return {};
+  const limit = { ports, timeoutMs: definition.hookTimeoutMs, signal };
+  const isSpent = await exceedsCost(scene, run, addModelUsage(run.usageByModel, model, usage), limit);
+  return isSpent ? { isSpent } : {};
+}
+
+/** Whether what was used costs as much as `maxCostUsd` allows. An unknown cost does, because it could be anything. */
+async function exceedsCost(
+  { definition, warn }: Scene,
+  { options }: Pick<Run, "options">,
+  byModel: UsageByModel,
+  limit: HookLimit,
+): Promise<boolean> {
+  const { costUsd, maxCostUsd } = { ...definition.limits, ...options.limits };
+  if (costUsd === undefined || maxCostUsd === undefined) return false;
+  const hook = { ...STOP, name: "limits.costUsd" };
+  let sum = 0;
+  try {
+    for (const [model, usage] of Object.entries(byModel)) {
+      const price: unknown = await hookAnswer(limit, hook, () => costUsd(usage, model));
+      sum += typeof price === "number" ? price : Number.NaN;
+    }
+  } catch {
+    sum = Number.NaN;
+  }
+  if (!Number.isNaN(sum)) return sum >= maxCostUsd;
+  if (!limit.signal?.aborted) {
+    warn(
+      "limits.costUsd threw, was late or gave no number: what a request has cost is unknown, so that it makes no further call.",
+    );
+  }
+  return true;
+}
