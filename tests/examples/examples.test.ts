@@ -25,6 +25,29 @@ the request is waiting; the process may end
 in another process the request is waiting
 Done: 500 for Ada.
 approved by the boss`,
+  "pick-a-model": `
+model_not_found: now acme:small
+Hello from the fallback.
+Hello from the small one.
+Hello from the one that was picked.
+reasoning: high
+note by acme:large
+ai_message by acme:small
+ai_message by acme:small
+ai_message by acme:thorough`,
+  "plan-and-build": `
+plan: sum subtracts. Replace the minus.
+refused: {"error":{"type":"tool_unknown","message":"There is no tool of this name. The tools are: read."}}
+the file: export const sum = (a, b) => a - b;
+build: Fixed.
+the file: export const sum = (a, b) => a + b;
+It adds two numbers.
+Find out what to do. Change nothing. read
+Find out what to do. Change nothing. read
+Find out what to do. Change nothing. read
+Do what was planned. read edit
+Do what was planned. read edit
+Do what was planned. read edit`,
   steering: `
 steered while the tool runs; accepted: true
 delivered as entry 3

@@ -53,3 +53,28 @@ describe("a request with a limit of working time", () => {
     none(specify(CALCULATOR).when(ask).directives);
   });
 });
+
+describe("a request with a deadline", () => {
+  const DAY = 24 * 3_600_000;
+  const asked = (deadline: number) => askSignal("What's 2+2?", { options: { deadline } });
+  const timerOf = (deadline: number): unknown => {
+    const { directives } = specify(CALCULATOR).when(asked(deadline));
+    return directives.find(({ type }) => type === "deadline");
+  };
+
+  test("has a timer, which is not longer than timers can be", () => {
+    const now = specify(CALCULATOR).when(ask).agent.thread.toArray()[0]?.at ?? Number.NaN;
+    expect(timerOf(now + 5_000)).toMatchObject({
+      requestId: "req_1",
+      runId: "run_1",
+      afterMs: expect.closeTo(5_000, -2),
+    });
+    expect(timerOf(now + 40 * DAY)).toMatchObject({ afterMs: 2 ** 31 - 1 });
+  });
+
+  test("looks again when the timer was early", () => {
+    const now = specify(CALCULATOR).when(ask).agent.thread.toArray()[0]?.at ?? Number.NaN;
+    const open = specify(CALCULATOR).given([asked(now + DAY)]);
+    open.when({ type: "deadline" }).then([], [{ type: "deadline" }]);
+  });
+});

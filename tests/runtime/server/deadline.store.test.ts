@@ -81,7 +81,7 @@ describe.each([
   test("is not that of a request that continues it, whose mode stays", async () => {
     const on = await stage({ store: open() });
     const modes = { plan: { systemPrompt: "Plan." } };
-    const script = [{ hang: true }, { expect: { system: "Plan." }, text: "Done." }];
+    const script = [{ hang: true }, { expect: { system: "Plan." }, text: "Done.", delayMs: 10 }];
     const server = await on.start({ script, modes });
     const request = await on.end(server.ask("Go.", { deadline: 5_000, mode: "plan" }));
     await on.pass(5_000);
