@@ -1,8 +1,9 @@
-import { isAgent } from "../agent/definition/define-agent.ts";
+import type { AnyAgent } from "../agent/definition/config.ts";
+import { isAgent, UNNAMED } from "../agent/definition/define-agent.ts";
 import { AgentError } from "../agent/definition/errors.ts";
 import { checkName, type OptionNames, refuseUnknownOptions } from "../thread/options.ts";
 import { Thread } from "../thread/thread.ts";
-import type { HostGetOptions, HostOptions } from "./host/options.ts";
+import type { AgentChoice, HostGetOptions, HostOptions } from "./host/options.ts";
 import { RequestError } from "./request/request-error.ts";
 import type {
   AskOptions,
@@ -65,10 +66,13 @@ const SERVER: OptionNames<ServerOptions<never>> = {
 const { threadId: _ofOne, signal: _ofStart, ...SHARED } = SERVER;
 const HOST: OptionNames<HostOptions<never>> = {
   ...SHARED,
+  agents: true,
   idleMs: true,
   recoverConcurrency: true,
   revocations: true,
 };
+
+const HOST_ASK: OptionNames<AskOptions & AgentChoice> = { ...ASK, agent: true };
 
 const RUN: OptionNames<RunOptions<never>> = {
   ...ASK,
@@ -81,7 +85,7 @@ const RUN: OptionNames<RunOptions<never>> = {
   ports: true,
 };
 
-const GET: OptionNames<HostGetOptions> = { context: true, tools: true, signal: true };
+const GET: OptionNames<HostGetOptions> = { agent: true, context: true, tools: true, signal: true };
 
 /** What going on from a token and ending it have in common. */
 const TOKEN = {
@@ -118,6 +122,10 @@ interface Parts {
 
 export function checkAskOptions(options: object): void {
   checkNames("An ask", options, ASK);
+}
+
+export function checkHostAskOptions(options: object): void {
+  checkNames("An ask", options, HOST_ASK);
 }
 
 const COMMAND: OptionNames<SenderOptions> = { source: true, refs: true };
@@ -182,8 +190,7 @@ export function checkGetOptions(options: object): void {
 export function checkRunOptions(options: Placed & { readonly thread?: unknown }): void {
   checkPlaced("A run", options, RUN);
   if (options.thread === undefined || Thread.isThread(options.thread)) return;
-  const message = "thread must be a Thread; of messages Thread.fromMessages(list, { format }) makes one.";
-  throw new RequestError({ code: "invalid_options", message });
+  throw invalid("thread must be a Thread; of messages Thread.fromMessages(list, { format }) makes one.");
 }
 
 export function checkContinueOptions(options: Placed): void {
@@ -201,18 +208,43 @@ function checkPlaced(what: string, options: Placed, names: { readonly [name: str
 
 export function checkServerOptions(options: Parts & ClaimOptions): void {
   checkNames("A server", options, SERVER);
-  checkParts(options);
+  checkAgent("agent", options.agent);
+  checkStore(options.store);
   checkClaim(options);
 }
 
-export function checkHostOptions(
-  options: Parts & ClaimOptions & Pick<HostOptions<never>, "recoverConcurrency" | "idleMs">,
-): void {
+export function checkHostOptions(options: HostParts): void {
   checkNames("A host", options, HOST);
   checkFrom1("recoverConcurrency", options.recoverConcurrency);
   checkDuration("idleMs", options.idleMs);
-  checkParts(options);
+  if (options.agents === undefined) checkAgent("agent", options.agent);
+  else checkAgents(options.agents, options.agent);
+  checkStore(options.store);
   checkClaim(options);
+}
+
+interface HostParts extends ClaimOptions, Pick<HostOptions<never>, "recoverConcurrency" | "idleMs" | "store"> {
+  readonly agent?: unknown;
+  readonly agents?: unknown;
+}
+
+/** A name is a part of a row of the store, so it has its rule. */
+function checkAgents(agents: unknown, agent: unknown): void {
+  const isList = Array.isArray(agents);
+  const list = Object.entries(Object(agents));
+  if (agent !== undefined) throw invalid("A host has either one `agent` or several `agents`.");
+  if (list.length === 0) throw invalid("agents must be an object of agents by name, or a list of agents with names.");
+  const names = new Set<string>();
+  for (const [key, each] of list) {
+    const path = `agents.${key}`;
+    checkAgent(path, each);
+    const name = isList ? each.name : key;
+    checkName(path, name);
+    if (names.size === names.add(name).size) throw invalid(`Two of agents have the name ${JSON.stringify(name)}.`);
+    if (each.name === name || each.name === UNNAMED) continue;
+    const message = `${path} has the name ${JSON.stringify(each.name)}. Make it the key, or remove the name of the agent.`;
+    throw new AgentError({ code: "invalid_agent", path, message });
+  }
 }
 
 type ClaimOptions = Pick<ServerOptions<never>, "holder" | "leaseTtlMs" | "claimWaitMs">;
@@ -226,27 +258,28 @@ function checkClaim({ holder, leaseTtlMs, claimWaitMs }: ClaimOptions): void {
 
 function checkFrom1(name: string, value: unknown): void {
   if (value === undefined || (Number.isSafeInteger(value) && Number(value) >= 1)) return;
-  throw new RequestError({ code: "invalid_options", message: `${name} must be a whole number from 1.` });
+  throw invalid(`${name} must be a whole number from 1.`);
 }
 
 function checkDuration(name: string, value: unknown): void {
   if (value === undefined || (typeof value === "number" && value >= 0)) return;
-  throw new RequestError({ code: "invalid_options", message: `${name} must be a number of milliseconds from 0.` });
+  throw invalid(`${name} must be a number of milliseconds from 0.`);
 }
 
 function checkNames(what: string, options: unknown, names: { readonly [name: string]: true }): void {
-  refuseUnknownOptions(what, options, names, (message) => new RequestError({ code: "invalid_options", message }));
+  refuseUnknownOptions(what, options, names, invalid);
 }
 
-function checkParts({ agent, store }: Parts): void {
-  if (!isAgent(agent)) {
-    throw new AgentError({ code: "invalid_agent", path: "agent", message: "agent must be made by defineAgent." });
-  }
-  checkStore(store);
+function checkAgent(path: string, agent: unknown): asserts agent is AnyAgent {
+  if (isAgent(agent)) return;
+  throw new AgentError({ code: "invalid_agent", path, message: `${path} must be made by defineAgent.` });
 }
 
 function checkStore(store: unknown): void {
   if (typeof Object(store).append === "function" && typeof Object(store).claim === "function") return;
-  const message = "store must be a ThreadStore, such as memoryStore() or `await openStore(url)`.";
-  throw new RequestError({ code: "invalid_options", message });
+  throw invalid("store must be a ThreadStore, such as memoryStore() or `await openStore(url)`.");
+}
+
+function invalid(message: string): RequestError {
+  return new RequestError({ code: "invalid_options", message });
 }

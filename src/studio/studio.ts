@@ -4,7 +4,8 @@ import type { ReactSettings } from "../agent/react/settings.ts";
 import { systemWarn } from "../runtime/callbacks.ts";
 import { type FoundCall, findCall } from "../runtime/calls/find-call.ts";
 import { AgentHost } from "../runtime/host/agent-host.ts";
-import { interruptedThreads, isAskedOf } from "../runtime/host/recovery.ts";
+import { interruptedThreads } from "../runtime/host/recovery.ts";
+import { isOfAnotherHost } from "../runtime/host/thread-agent.ts";
 import { type RuntimePorts, runtimePorts } from "../runtime/ports.ts";
 import type { AgentServer } from "../runtime/server/agent-server.ts";
 import { settingsFor } from "../runtime/server/settings.ts";
@@ -137,7 +138,6 @@ export class Studio {
     const held: string[] = [];
     const take = async (): Promise<void> => {
       for (let id = left.shift(); id !== undefined && !this.stopped.signal.aborted; id = left.shift()) {
-        if (!(await isAskedOf(this.store, id, this.agent.name).catch(() => false))) continue; // the request was sent to another agent
         if (await this.resume(id)) held.push(id);
       }
     };
@@ -152,7 +152,7 @@ export class Studio {
       if (request !== undefined) this.live.attach(threadId, request);
     } catch (error) {
       if (ThreadHeldError.isInstance(error)) return true; // the process that holds the thread runs the request; its entries will arrive
-      if (!this.stopped.signal.aborted) this.warn(error);
+      if (!this.stopped.signal.aborted && !isOfAnotherHost(error)) this.warn(error);
     }
     return false;
   }

@@ -132,6 +132,25 @@ test("where no tool needs a context, no caller has to pass one", async () => {
   await react.run("Hi.", prompted);
 });
 
+test("a host has one agent, or several whose outputs its results may have", async () => {
+  const agents = { counter: defineAgent({ model, output: schema }), plain: defineAgent({ model }) };
+  const host = AgentHost.create({ agents, store, context: (_thread, _refs, agent) => agent.length });
+  expectTypeOf(host).toExtend<AgentHost>();
+  const { object } = await (await host.ask("thread_1", "Count.", { agent: "counter" })).result;
+  expectTypeOf(object).toEqualTypeOf<{ n: number } | undefined>();
+  await host.get("thread_1", { agent: "counter" });
+  const messages = [{ id: "1", role: "user", parts: [{ type: "text", text: "Hi." }] }];
+  await chatTurn(host, "thread_1", messages, { agent: "counter" });
+  AgentHost.create({ agents: [agents.counter, agents.plain], store });
+  // @ts-expect-error one agent or several
+  AgentHost.create({ agent: agents.plain, agents, store });
+  // @ts-expect-error no agent
+  AgentHost.create({ store });
+  const server = await AgentServer.start({ agent: agents.plain, store });
+  // @ts-expect-error a server has one agent
+  await server.ask("Hi.", { agent: "plain" });
+});
+
 test("servers and hosts are classes, which only `start` and `create` construct", () => {
   // @ts-expect-error the constructor is private
   expectTypeOf(() => new AgentServer()).returns.toExtend<AgentServer>();

@@ -1,5 +1,6 @@
 import type { AgentContext, AgentOutput, AnyAgent } from "../../agent/definition/config.ts";
 import { storedWaitingCalls, type WaitingCall, waitingCalls } from "../../agent/react/agent.ts";
+import { type ReactSettings, reactSettings } from "../../agent/react/settings.ts";
 import type { ExplainedEntry, ProjectionMeta } from "../../projection/projection.ts";
 import { StaleHolderError, ThreadHeldError } from "../../stores/errors.ts";
 import { HeddleError } from "../../thread/errors.ts";
@@ -11,6 +12,7 @@ import type { Live } from "../live/live.ts";
 import {
   checkDecider,
   checkGetOptions,
+  checkHostAskOptions,
   checkHostOptions,
   checkSenderOptions,
   checkStopOptions,
@@ -30,8 +32,9 @@ import { retryStore } from "../session/store-retry.ts";
 import { outcomeOf } from "../tools/result.ts";
 import { type Decision, decideByEntry, notWaiting } from "./decide-by-entry.ts";
 import { LiveThreads, type Used } from "./live-threads.ts";
-import type { HostGetOptions, HostOptions } from "./options.ts";
+import type { AgentChoice, HostGetOptions, HostOptions } from "./options.ts";
 import { interruptedThreads, type Recovered, takeOverThreads } from "./recovery.ts";
+import { agentsOf, askedAgent, chooseAgent, type HostAgents, isOfAnotherHost, lastAsk } from "./thread-agent.ts";
 import { type Target, targetOf } from "./thread-token.ts";
 
 /** Requests that were taken over and are at work at once. */
@@ -50,6 +53,7 @@ const ABORTED = "The signal of the request was aborted.";
  */
 export class AgentHost<Given extends AnyAgent = AnyAgent> implements AsyncDisposable {
   readonly #options: HostOptions<Given>;
+  readonly #agents: HostAgents<Given>;
   readonly #ports: RuntimePorts;
   readonly #threads: LiveThreads<Given>;
   readonly #warn: (message: string) => void;
@@ -63,7 +67,10 @@ export class AgentHost<Given extends AnyAgent = AnyAgent> implements AsyncDispos
     this.#options = options;
     this.#ports = runtimePorts(options.ports);
     this.#warn = ignoreErrorsOf(options.warn ?? systemWarn);
-    this.#threads = new LiveThreads(options, this.#ports, (requestId) => this.#signals.get(requestId)?.());
+    this.#agents = agentsOf(options);
+    this.#threads = new LiveThreads(this.#agents, options, this.#ports, (requestId) =>
+      this.#signals.get(requestId)?.(),
+    );
   }
 
   static create<Given extends AnyAgent>(options: HostOptions<Given>): AgentHost<Given> {
@@ -78,7 +85,7 @@ export class AgentHost<Given extends AnyAgent = AnyAgent> implements AsyncDispos
 
   /**
    * The live server of a thread. It is started when there is none, and an interrupted request is resumed. It stops when the
-   * thread is idle: call `get` again.
+   * thread is idle: call `get` again. With several agents, a thread that was not asked before needs `{ agent }`.
    */
   async get(threadId: string, options: HostGetOptions<AgentContext<Given>> = {}): Promise<AgentServer<Given>> {
     checkGetOptions(options);
@@ -94,26 +101,31 @@ export class AgentHost<Given extends AnyAgent = AnyAgent> implements AsyncDispos
     );
   }
 
-  /** Asks. The thread stays live while a caller iterates the events of the request or waits for its `result`. */
+  /**
+   * Asks. The thread stays live while a caller iterates the events of the request or waits for its `result`. With several agents
+   * the first ask of a thread names one: `{ agent }`. Another one is refused later (`agent_mismatch`).
+   */
   async ask(
     threadId: string,
     content: Content | UserMessage,
-    ...options: AskArguments<AskOptions<AgentContext<Given>>>
+    ...given: AskArguments<AskOptions<AgentContext<Given>> & AgentChoice>
   ): Promise<AgentRequest<AgentOutput<Given>>> {
-    const given = (options[0] ?? {}) as AskOptions<unknown>; // whatever the context is
-    const { signal, requestId, idempotencyRef } = given;
+    const [all = {}] = given as [all?: AskOptions & AgentChoice]; // whatever the context is
+    checkHostAskOptions(all);
+    const { agent, ...options } = all;
+    const { signal, requestId, idempotencyRef } = options;
     const ask = async ({ server, hosted }: Used<Given>): Promise<AgentRequest<AgentOutput<Given>>> => {
-      const request = await server.ask(content, ...options);
+      const request = await server.ask(content, ...([options] as AskArguments<never>)); // as it was given
       if (signal !== undefined && request.state !== "done") this.#cancelWith(signal, threadId, request.id);
       return hosted(request);
     };
-    if (requestId === undefined && idempotencyRef === undefined) return this.#threads.use(threadId, ask);
+    if (requestId === undefined && idempotencyRef === undefined) return this.#threads.use(threadId, ask, { agent });
     try {
-      return await this.#threads.use(threadId, ask, { claimWaitMs: 0 });
+      return await this.#threads.use(threadId, ask, { agent, claimWaitMs: 0 });
     } catch (error) {
       if (!ThreadHeldError.isInstance(error)) throw error;
-      const known = await this.#askedBefore(threadId, content, given, error);
-      return known ?? this.#threads.use(threadId, ask);
+      const known = await this.#askedBefore(threadId, content, all, error);
+      return known ?? this.#threads.use(threadId, ask, { agent });
     }
   }
 
@@ -135,11 +147,12 @@ export class AgentHost<Given extends AnyAgent = AnyAgent> implements AsyncDispos
   async #askedBefore(
     threadId: string,
     content: Content | UserMessage,
-    options: AskOptions<unknown>,
+    options: AskOptions & AgentChoice,
     { holder, until }: ThreadHeldError,
   ): Promise<AgentRequest<AgentOutput<Given>> | undefined> {
-    const { agent, store } = this.#options;
+    const { store } = this.#options;
     const ports = this.#ports;
+    const agent = await this.#agentOf(threadId, options.agent);
     const thread = await retryStore(ports, () => store.load(threadId, { last: FIRST }));
     if (thread === undefined) return undefined;
     const suspension = { reason: "lost", holder } as const;
@@ -160,16 +173,17 @@ export class AgentHost<Given extends AnyAgent = AnyAgent> implements AsyncDispos
 
   /** Resumes the open request; undefined when there is none. With a token, it must be the request of the token. */
   async resume(threadIdOrToken: string): Promise<AgentRequest<AgentOutput<Given>> | undefined> {
-    const { threadId, requestId } = await this.#target(threadIdOrToken);
-    return this.#threads.use(threadId, async ({ server, hosted }) => {
+    const { threadId, requestId, agent } = await this.#target(threadIdOrToken);
+    const resumed = async ({ server, hosted }: Used<Given>) => {
       const { request } = server;
       const isOf = request !== undefined && (requestId === undefined || request.id === requestId);
       return isOf ? hosted(request) : undefined;
-    });
+    };
+    return this.#threads.use(threadId, resumed, { agent }).catch(this.#unlessAsked(threadId, undefined));
   }
 
   /**
-   * Takes over every thread of this agent whose request ran when its process ended. At most `recoverConcurrency` requests run at
+   * Takes over every thread of the agents of this host whose request ran when its process ended. At most `recoverConcurrency` requests run at
    * once. Resolves when the last of them has begun, with the ids of the requests and the thread of each.
    */
   async recover(): Promise<Recovered> {
@@ -182,13 +196,14 @@ export class AgentHost<Given extends AnyAgent = AnyAgent> implements AsyncDispos
    * claim nothing: a thread that is not live here, or that another process holds, is read from the store.
    */
   async thread(threadId: string): Promise<Thread> {
-    return (await this.#read(threadId)).agent.thread;
+    return (await this.#read(threadId, async () => reactSettings())).agent.thread;
   }
 
   /** The calls of a thread that wait for a decision or a result from outside, in order. Claims nothing. */
   async waiting(threadId: string): Promise<readonly WaitingCall[]> {
-    const { agent, isLive } = await this.#read(threadId);
-    return isLive ? waitingCalls(agent) : storedWaitingCalls(agent);
+    const read = this.#read(threadId, () => this.#settingsOf(threadId));
+    const calls = read.then(({ agent, isLive }) => (isLive ? waitingCalls(agent) : storedWaitingCalls(agent)));
+    return calls.catch(this.#unlessAsked(threadId, []));
   }
 
   /**
@@ -196,18 +211,19 @@ export class AgentHost<Given extends AnyAgent = AnyAgent> implements AsyncDispos
    * have. Claims nothing.
    */
   async explain(threadId: string): Promise<readonly ExplainedEntry[]> {
-    return explain(this.#options.store, await this.#read(threadId));
+    return explain(this.#options.store, await this.#read(threadId, () => this.#settingsOf(threadId)));
   }
 
   /** Facts about the context that the next call of a thread would have. Claims nothing. */
   async view(threadId: string): Promise<ProjectionMeta> {
-    return view(this.#options.store, (await this.#read(threadId)).agent);
+    return view(this.#options.store, (await this.#read(threadId, () => this.#settingsOf(threadId))).agent);
   }
 
   /** What the requests of a thread have used. Claims nothing. */
   async usage(threadId: string): Promise<ThreadUsage> {
     checkName("threadId", threadId);
-    return usageOfThread(this.#options.store, threadId, this.#options.agent);
+    const priced = await this.#agentOf(threadId).catch(this.#unlessAsked<Pick<AnyAgent, "limits">>(threadId, {}));
+    return usageOfThread(this.#options.store, threadId, priced);
   }
 
   /**
@@ -260,7 +276,8 @@ export class AgentHost<Given extends AnyAgent = AnyAgent> implements AsyncDispos
 
   /** Cancels the request of a thread; false when there was none. While another process runs it: `thread_held`. */
   cancel(threadId: string, requestId?: string, reason?: string, options?: SenderOptions): Promise<boolean> {
-    return this.#command(threadId, (server) => server.cancel(requestId, reason, options));
+    const cancelled = this.#command(threadId, (server) => server.cancel(requestId, reason, options));
+    return cancelled.catch(this.#unlessAsked(threadId, false));
   }
 
   /** Ends work that has begun, as `stop` of a server does, and releases all threads. */
@@ -278,23 +295,47 @@ export class AgentHost<Given extends AnyAgent = AnyAgent> implements AsyncDispos
   }
 
   /** A thread that is live here, or as the store has it. */
-  async #read(threadId: string): Promise<Pick<Live, "agent" | "lastCall"> & { readonly isLive: boolean }> {
+  async #read(
+    threadId: string,
+    settingsOf: () => Promise<ReactSettings>,
+  ): Promise<Pick<Live, "agent" | "lastCall"> & { readonly isLive: boolean }> {
     checkName("threadId", threadId);
     const live = this.#threads.live(threadId)?.live;
     if (live !== undefined) return { agent: live.agent, lastCall: live.lastCall, isLive: true };
-    const { agent, store } = this.#options;
-    const settings = await settingsFor(agent, { ports: this.#ports });
     return {
-      agent: await loadAgent(store, threadId, settings, this.#ports),
+      agent: await loadAgent(this.#options.store, threadId, await settingsOf(), this.#ports),
       lastCall: undefined,
       isLive: false,
     };
   }
 
+  async #settingsOf(threadId: string): Promise<ReactSettings> {
+    return settingsFor(await this.#agentOf(threadId), { ports: this.#ports });
+  }
+
+  /** The agent of a thread that is not live here. */
+  async #agentOf(threadId: string, wanted?: string): Promise<Given> {
+    return chooseAgent(this.#agents, threadId, await askedAgent(this.#log, threadId), wanted);
+  }
+
+  get #log() {
+    return { store: this.#options.store, ports: this.#ports };
+  }
+
+  /** A thread without any ask needs no agent for this answer. */
+  #unlessAsked<Answer>(threadId: string, answer: Answer): (error: unknown) => Promise<Answer> {
+    return async (error) => {
+      const isNeeded = !RequestError.isInstance(error) || error.code !== "agent_required";
+      if (isNeeded || (await lastAsk(this.#log, threadId)) !== undefined) throw error;
+      return answer;
+    };
+  }
+
   #target(threadIdOrToken: string): Promise<Target> {
-    const { agent, store, revocations } = this.#options;
+    const { store, revocations } = this.#options;
+    const agents = [...this.#agents.values()];
     const { clock } = this.#ports;
-    return targetOf(threadIdOrToken, { agent, store, ports: this.#ports, clock, warn: this.#warn, revocations });
+    return targetOf(threadIdOrToken, { agents, store, ports: this.#ports, clock, warn: this.#warn, revocations });
   }
 
   async #decide(
@@ -302,17 +343,17 @@ export class AgentHost<Given extends AnyAgent = AnyAgent> implements AsyncDispos
     here: (server: AgentServer<Given>) => Promise<void>,
     decision: Decision,
   ): Promise<void> {
-    const { threadId, requestId } = await this.#target(threadIdOrToken);
+    const { threadId, requestId, agent: wanted } = await this.#target(threadIdOrToken);
     const decided = async (server: AgentServer<Given>): Promise<void> => {
       if (requestId !== undefined && server.request?.id !== requestId) throw notWaiting(decision.toolCallId);
       await here(server);
     };
     try {
-      await this.#threads.use(threadId, ({ server }) => decided(server), { claimWaitMs: 0 });
+      await this.#threads.use(threadId, ({ server }) => decided(server), { agent: wanted, claimWaitMs: 0 });
     } catch (error) {
       if (!ThreadHeldError.isInstance(error) && !StaleHolderError.isInstance(error)) throw error;
-      const { agent, store } = this.#options;
-      await decideByEntry({ agent, store, threadId, ports: this.#ports, requestId }, decision);
+      const agent = await this.#agentOf(threadId, wanted);
+      await decideByEntry({ ...this.#log, agent, threadId, requestId }, decision);
       this.#lookAgain(threadId);
     }
   }
@@ -359,11 +400,9 @@ export class AgentHost<Given extends AnyAgent = AnyAgent> implements AsyncDispos
   }
 
   #takeOver(threadIds: readonly string[], waitMs: number): Promise<Recovered> {
-    const { store, agent, recoverConcurrency: concurrency = AT_WORK } = this.#options;
+    const { recoverConcurrency: concurrency = AT_WORK } = this.#options;
     return takeOverThreads(threadIds, {
-      store,
       ports: this.#ports,
-      agent: agent.name,
       concurrency,
       waitMs,
       signal: this.#stopped.signal,
@@ -373,9 +412,9 @@ export class AgentHost<Given extends AnyAgent = AnyAgent> implements AsyncDispos
     });
   }
 
-  /** One thread that is damaged must not keep the others from going on. */
+  /** One thread that is damaged must not keep the others from going on. Threads of other agents are left to their hosts. */
   #cannotTakeUp(threadId: string, error: unknown): void {
-    if (this.#threads.isStopped) return;
+    if (this.#threads.isStopped || isOfAnotherHost(error)) return;
     const why = HeddleError.isInstance(error) ? error.message : "it met an error that is not known.";
     this.#warn(`Thread ${threadId} could not be taken up: ${why}`);
   }

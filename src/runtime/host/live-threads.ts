@@ -1,8 +1,10 @@
 import type { AgentContext, AgentOutput, AnyAgent } from "../../agent/definition/config.ts";
 import type { Tools } from "../../agent/definition/tool.ts";
 import type { AgentEvent } from "../../agent/event.ts";
+import type { ReactAgent } from "../../agent/react/agent.ts";
 import { StaleHolderError, ThreadHeldError } from "../../stores/errors.ts";
 import { checkName } from "../../thread/options.ts";
+import type { Thread } from "../../thread/thread.ts";
 import { giving } from "../live/asks.ts";
 import type { Loop } from "../loop.ts";
 import type { RegisteredTool } from "../perform/scene.ts";
@@ -14,22 +16,27 @@ import { factsOf } from "../server/given.ts";
 import type { ServerOptions, StopOptions } from "../server/options.ts";
 import { LEASE_TTL_MS } from "../server/start.ts";
 import { NodeLease } from "../session/node-lease.ts";
-import { inTime } from "../time-limits.ts";
+import { inTime, untilAborted } from "../time-limits.ts";
 import { HostedRequest } from "./hosted-request.ts";
 import type { HostGetOptions, HostOptions } from "./options.ts";
+import { agentMismatch, askedAgent, chooseAgent, type HostAgents } from "./thread-agent.ts";
 
 const IDLE_MS = 10_000;
 /** How long the store has to end the lease when the host stops. */
 const LEASE_END_MS = 10_000;
 
 interface Live<Given extends AnyAgent> {
-  readonly server: Promise<AgentServer<Given>>;
+  /** The agent that the newest ask named before the thread was claimed. */
+  readonly asked: Promise<string | undefined>;
+  /** The agent that runs it, and its server, from the first caller on whose choice is possible. */
+  agent: Given | undefined;
+  server: Promise<AgentServer<Given>> | undefined;
   /** There as soon as it has started. */
   thread: Loop | undefined;
   /** Whether the start waits for the claim as long as the host does. */
-  readonly isPatient: boolean;
-  /** Gives up a start that is still under way. */
-  readonly giveUp: () => void;
+  isPatient: boolean;
+  /** Aborted to stop a start that has not ended. */
+  readonly wanted: AbortController;
   readonly registered: Map<string, RegisteredTool>;
   /** Calls off the release. */
   keep: () => void;
@@ -51,7 +58,8 @@ type Start<Given extends AnyAgent> = Pick<ServerOptions<Given>, "claimWaitMs"> &
 
 /** The threads of a host that are live: each is started for the first who wants it, and released when it is idle. */
 export class LiveThreads<Given extends AnyAgent> {
-  readonly #options: Omit<ServerOptions<Given>, "threadId">;
+  readonly #options: Omit<ServerOptions<Given>, "agent" | "threadId">;
+  readonly #agents: HostAgents<Given>;
   readonly #idleMs: number;
   readonly #ports: RuntimePorts;
   /** The lease of this host; undefined where the store keeps none. */
@@ -66,10 +74,13 @@ export class LiveThreads<Given extends AnyAgent> {
   #isStopped = false;
 
   constructor(
-    { idleMs = IDLE_MS, revocations: _ofTokens, recoverConcurrency: _ofHost, ...options }: HostOptions<Given>,
+    agents: HostAgents<Given>,
+    { idleMs = IDLE_MS, revocations: _ofTokens, recoverConcurrency: _ofHost, ...all }: HostOptions<Given>,
     ports: RuntimePorts,
     ended: (requestId: string) => void,
   ) {
+    const { agent: _one, agents: _several, ...options } = all;
+    this.#agents = agents;
     this.#ended = ended;
     this.#options = { ...options, holder: options.holder ?? ports.ids("host") };
     this.#idleMs = idleMs;
@@ -106,13 +117,14 @@ export class LiveThreads<Given extends AnyAgent> {
     use: (used: Used<Given>) => Promise<Answer>,
     start: Start<Given> = {},
   ): Promise<Answer> {
-    // Whoever may wait for the claim does so, though the one who started the thread did not.
-    const isImpatient = this.#live.get(threadId)?.isPatient === false && start.claimWaitMs === undefined;
+    const joined = this.#live.get(threadId);
     try {
       return await this.#use(threadId, use, start);
     } catch (error) {
+      // A caller that may wait for the claim waits, though the caller that started the thread did not.
+      const isImpatient = joined?.isPatient === false && start.claimWaitMs === undefined;
       const isRefused = isImpatient && ThreadHeldError.isInstance(error);
-      if (!isRefused && !StaleHolderError.isInstance(error)) throw error;
+      if (!isRefused && !StaleHolderError.isInstance(error) && !isAskedMeanwhile(error)) throw error;
       return await this.#use(threadId, use, start);
     }
   }
@@ -128,10 +140,19 @@ export class LiveThreads<Given extends AnyAgent> {
       await left;
     }
     if (this.#isStopped) throw stopped();
-    const live = this.#live.get(threadId) ?? this.#start(threadId, start);
+    const live = this.#live.get(threadId) ?? this.#enter(threadId);
     live.users += 1;
     live.keep();
     try {
+      const agent = await this.#agentFor(threadId, live, start.agent);
+      if (live.agent !== agent && live.server !== undefined) {
+        // No ask names an agent. Others that use it have chosen first.
+        const { request } = await live.server;
+        if (live.users > 1 || request !== undefined) throw agentMismatch(threadId, live.agent?.name ?? "", agent.name);
+        this.#release(threadId, live, { graceMs: 0 });
+        return await this.#use(threadId, use, start);
+      }
+      live.server ??= this.#start(threadId, live, agent, start);
       const server = await live.server;
       await live.thread?.confirmHeld();
       if (live.thread !== undefined) await give(live.thread, start);
@@ -145,14 +166,62 @@ export class LiveThreads<Given extends AnyAgent> {
   async stop(options: StopOptions): Promise<void> {
     this.#isStopped = true;
     for (const [threadId, live] of this.#live) {
-      live.giveUp();
+      live.wanted.abort();
       this.#release(threadId, live, options);
     }
     await Promise.all(this.#leaving.values());
     if (this.#lease !== undefined) await inTime(this.#ports, LEASE_END_MS, this.#lease.end());
   }
 
-  #start(threadId: string, { claimWaitMs, context, tools }: Start<Given>): Live<Given> {
+  /** Looks which agent the thread has, before it is claimed. */
+  #enter(threadId: string): Live<Given> {
+    const wanted = new AbortController();
+    const live: Live<Given> = {
+      asked: untilAborted(wanted.signal, () => this.#asked(threadId)),
+      agent: undefined,
+      server: undefined,
+      thread: undefined,
+      isPatient: true,
+      wanted,
+      registered: this.#registered.get(threadId) ?? new Map<string, RegisteredTool>(),
+      keep: () => undefined,
+      users: 0,
+      hosted: undefined,
+    };
+    this.#live.set(threadId, live);
+    return live;
+  }
+
+  #asked(threadId: string, loaded?: Thread): Promise<string | undefined> {
+    return askedAgent({ store: this.#options.store, ports: this.#ports }, threadId, loaded);
+  }
+
+  /** The agent for a caller. Each caller chooses, so that no caller gets the refusal of another one. */
+  async #agentFor(threadId: string, live: Live<Given>, given: string | undefined): Promise<Given> {
+    const { signal } = live.wanted;
+    try {
+      const before = await live.asked;
+      signal.throwIfAborted();
+      const { agent } = live;
+      if (agent !== undefined && (given === undefined ? this.#agents.size === 1 : given === agent.name)) return agent;
+      const isKnown = agent === undefined || (given === undefined && before !== undefined);
+      // Before a caller gets a refusal, the log is read again: the thread may have been deleted.
+      const loaded = given === undefined ? live.thread?.agent.thread : undefined;
+      const asked = isKnown ? before : await this.#asked(threadId, loaded);
+      return chooseAgent(this.#agents, threadId, asked, given ?? (live.thread?.current && agent?.name));
+    } catch (error) {
+      throw signal.aborted ? stopped() : error;
+    }
+  }
+
+  #start(
+    threadId: string,
+    live: Live<Given>,
+    agent: Given,
+    { claimWaitMs, context, tools }: Start<Given>,
+  ): Promise<AgentServer<Given>> {
+    live.agent = agent;
+    live.isPatient = claimWaitMs === undefined;
     const lost = (): void => this.#release(threadId, live, { graceMs: 0 });
     const opened = (thread: Loop): void => {
       live.thread = thread;
@@ -166,39 +235,31 @@ export class LiveThreads<Given extends AnyAgent> {
       if (kind === "request_completed" || kind === "request_failed" || kind === "request_cancelled")
         this.#ended(requestId);
     };
-    const wanted = new AbortController();
-    const registered = this.#registered.get(threadId) ?? new Map<string, RegisteredTool>();
-    const server = AgentServer.open<Given>(
-      { ...this.#options, ...own, threadId, signal: wanted.signal },
-      { lost, opened, listen, registered, lease: this.#lease },
-    );
-    const giveUp = (): void => wanted.abort();
-    const live: Live<Given> = {
-      server,
-      thread: undefined,
-      isPatient: claimWaitMs === undefined,
-      giveUp,
-      registered,
-      keep: () => undefined,
-      users: 0,
-      hosted: undefined,
+    // Another process may have asked another agent between the look at the log and the claim.
+    const first = async ({ thread }: ReactAgent): Promise<undefined> => {
+      const asked = await this.#asked(threadId, thread);
+      if (asked !== undefined && asked !== agent.name) throw agentMismatch(threadId, asked, agent.name, true);
     };
-    this.#live.set(threadId, live);
+    const server = AgentServer.open<Given>(
+      { ...this.#options, ...own, agent, threadId, signal: live.wanted.signal },
+      { lost, opened, listen, first, registered: live.registered, lease: this.#lease },
+    );
     server.catch(() => {
       if (this.#live.get(threadId) === live) this.#live.delete(threadId); // the next one who wants it tries again
     });
-    return live;
+    return server;
   }
 
   /** A thread on which nothing runs is let go after a while; a request that waits lies in the log. */
   #releaseLater(threadId: string, live: Live<Given>): void {
     if (live.users > 0 || this.#live.get(threadId) !== live) return;
+    if (live.server === undefined) return void this.#live.delete(threadId);
     live.keep();
     live.keep = this.#ports.after(this.#idleMs, () => void this.#releaseIfIdle(threadId, live));
   }
 
   async #releaseIfIdle(threadId: string, live: Live<Given>): Promise<void> {
-    const server = await live.server.catch(() => undefined);
+    const server = await live.server?.catch(() => undefined);
     if (server === undefined || live.users > 0 || this.#live.get(threadId) !== live) return;
     const { request } = server;
     if (request?.state === "running") this.#releaseAfter(request.settled(), threadId, live);
@@ -221,8 +282,8 @@ export class LiveThreads<Given extends AnyAgent> {
     live.keep();
     this.#live.delete(threadId);
     if (live.registered.size > 0) this.#registered.set(threadId, live.registered);
-    const left = live.server
-      .then((server) => server.stop(options))
+    const left = Promise.resolve(live.server)
+      .then((server) => server?.stop(options))
       .catch(() => undefined) // it never started, or its store is gone: there is nothing to let go
       .finally(() => this.#leaving.delete(threadId));
     this.#leaving.set(threadId, left);
@@ -250,6 +311,10 @@ function hosted<Given extends AnyAgent>(
   if (isPast) return new HostedRequest(request); // the one that is open may have a reader
   if (live.hosted?.isOf(request) !== true) live.hosted = new HostedRequest(request);
   return live.hosted;
+}
+
+function isAskedMeanwhile(error: unknown): boolean {
+  return RequestError.isInstance(error) && error.code === "agent_mismatch" && error.retryable;
 }
 
 function stopped(): RequestError {

@@ -3,8 +3,30 @@ import type { Tools } from "../../agent/definition/tool.ts";
 import type { Revocations } from "../../checkpoint/config.ts";
 import type { ServerOptions } from "../server/options.ts";
 
-/** The agent, the store, and how long a host keeps idle threads live. The rest is as for a server. */
-export interface HostOptions<Given extends AnyAgent> extends Omit<ServerOptions<Given>, "threadId" | "signal"> {
+/** The agent or agents, the store, and how long a host keeps idle threads live. The rest is as for a server. */
+export type HostOptions<Given extends AnyAgent> = ServedAgents<Given> & HostFields<Given>;
+
+type ServedAgents<Given extends AnyAgent> =
+  | {
+      /** The agent of all threads of this host. */
+      readonly agent: Given;
+      /** Only in place of `agent`. Default: none. */
+      readonly agents?: undefined;
+    }
+  | {
+      /** Only in place of `agents`. Default: none. */
+      readonly agent?: undefined;
+      /** Several agents by name, or a list of agents with names. */
+      readonly agents: { readonly [name: string]: Given } | readonly Given[];
+    };
+
+/** The choice of an agent by name. */
+export interface AgentChoice {
+  /** The agent of a thread that was not asked before. Default: the agent of the thread, else the only agent of the host. */
+  readonly agent?: string | undefined;
+}
+
+interface HostFields<Given extends AnyAgent> extends Omit<ServerOptions<Given>, "agent" | "threadId" | "signal"> {
   /** Milliseconds that a thread stays claimed and loaded when no request runs and no one reads its events. Default 10 000. */
   readonly idleMs?: number | undefined;
   /** How many requests `recover` has at work at once. Default 16. */
@@ -13,8 +35,8 @@ export interface HostOptions<Given extends AnyAgent> extends Omit<ServerOptions<
   readonly revocations?: Pick<Revocations, "isRevoked"> | undefined;
 }
 
-/** What the open request of a thread gets from here on: context, tools, signal. */
-export interface HostGetOptions<Context = unknown> {
+/** The agent of a new thread, and what the open request of a thread gets from here on: context, tools, signal. */
+export interface HostGetOptions<Context = unknown> extends AgentChoice {
   /**
    * The context of the open request. Tools and guards that run from now on get it. If this call starts the thread, the request is
    * resumed with it. Default: the context of its ask, else the result of the host's `context`.

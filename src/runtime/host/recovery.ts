@@ -1,7 +1,5 @@
-import { isAsk } from "../../agent/react/restore.ts";
 import { ThreadHeldError } from "../../stores/errors.ts";
 import type { ThreadStore } from "../../stores/port.ts";
-import type { JsonObject } from "../../thread/json.ts";
 import type { RuntimePorts } from "../ports.ts";
 import type { AgentRequest } from "../request/request.ts";
 import { retryStore } from "../session/store-retry.ts";
@@ -15,10 +13,7 @@ export interface Recovered {
 }
 
 export interface RecoveryOptions {
-  readonly store: ThreadStore;
   readonly ports: RuntimePorts;
-  /** Threads of other agents are left to their hosts. */
-  readonly agent: string;
   /** Requests that are at work at once. */
   readonly concurrency: number;
   /** Whether this host carries the request of the thread already: then there is nothing to take over. */
@@ -79,25 +74,14 @@ async function takenOver(threadId: string, inPlace: InPlace, options: RecoveryOp
 
 /** Answers when the request has begun; its place is free when it has ended, or waits for somebody outside. */
 function begunInPlace(threadId: string, inPlace: InPlace, options: RecoveryOptions): Promise<string | undefined> {
-  const { store, ports, agent, signal, isAtWork, takeOver } = options;
+  const { signal, isAtWork, takeOver } = options;
   const { promise, resolve, reject } = Promise.withResolvers<string | undefined>();
   const work = async (): Promise<void> => {
-    const isWanted = (): boolean => !signal.aborted && !isAtWork(threadId);
-    const isOurs = isWanted() && (await retryStore(ports, () => isAskedOf(store, threadId, agent)));
-    const request = isOurs && isWanted() ? await takeOver(threadId) : undefined;
+    const isWanted = !signal.aborted && !isAtWork(threadId);
+    const request = isWanted ? await takeOver(threadId) : undefined;
     resolve(request?.id);
     await request?.settled();
   };
   inPlace(work).catch(reject);
   return promise;
-}
-
-/** Whether the last ask of a thread was put to this agent, or says of none. */
-export async function isAskedOf(store: ThreadStore, threadId: string, name: string): Promise<boolean> {
-  for await (const entry of store.read(threadId, { reverse: true, kinds: ["ai_message", "note"] })) {
-    if (!isAsk(entry)) continue;
-    const { agent = name } = entry.payload as JsonObject; // payloads are JSON
-    return agent === name;
-  }
-  return true;
 }

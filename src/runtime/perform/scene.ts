@@ -91,6 +91,7 @@ export interface RegisteredTool {
 export type ServerHeaders = (
   threadId: string,
   refs: Refs,
+  agent: string,
 ) => Lent["headers"] | undefined | Promise<Lent["headers"] | undefined>;
 
 /** What a live thread is given when it starts. */
@@ -107,9 +108,9 @@ export interface ThreadOptions {
   readonly onError: (error: unknown, origin: ErrorOrigin) => void;
   readonly tokens: Tokens | undefined;
   /** The context of a request that a crash has interrupted. */
-  readonly context: (threadId: string, refs: Refs) => unknown;
+  readonly context: (threadId: string, refs: Refs, agent: string) => unknown;
   /** The tools of its own that it had. */
-  readonly tools: ((threadId: string, refs: Refs) => Tools | Promise<Tools>) | undefined;
+  readonly tools: ((threadId: string, refs: Refs, agent: string) => Tools | Promise<Tools>) | undefined;
   /** The tools that were registered on the thread in this process, by name. A host keeps them while the thread is released. */
   readonly registered: Map<string, RegisteredTool>;
   /** Finds the code of a tool that was registered in another process. */

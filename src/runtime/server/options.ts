@@ -15,10 +15,12 @@ export interface ServerOptions<Given extends AnyAgent> {
   readonly store: ThreadStore;
   /** Default a fresh one. */
   readonly threadId?: string | undefined;
-  /** The context of a request that a crash has interrupted; contexts are never stored. Default: none. */
-  readonly context?: ((threadId: string, refs: Refs) => AgentContext<Given> | Promise<AgentContext<Given>>) | undefined;
+  /** The context of a request that a crash has interrupted; contexts are never stored. `agent` is a name. Default: none. */
+  readonly context?:
+    | ((threadId: string, refs: Refs, agent: string) => AgentContext<Given> | Promise<AgentContext<Given>>)
+    | undefined;
   /** The tools of its own that such a request had; tools are never stored either. Default none. */
-  readonly tools?: ((threadId: string, refs: Refs) => Tools | Promise<Tools>) | undefined;
+  readonly tools?: ((threadId: string, refs: Refs, agent: string) => Tools | Promise<Tools>) | undefined;
   /** Finds the code of a tool that was registered on a thread, in place of the agent's `resolveTool`. Default: that of the agent. */
   readonly resolveTool?: ResolveTool | undefined;
   /** Finds a model by its name, in place of the agent's `resolveModel`. Default: that of the agent. */

@@ -45,7 +45,7 @@ export interface StartHooks {
   /** The thread is nobody else's: a store of one's own needs no claim. */
   readonly unclaimed?: boolean;
   /** What to do with a request that is open, instead of what `recover` says; what it throws ends the start. */
-  readonly first?: (agent: ReactAgent) => Signal | undefined | Promise<Signal>;
+  readonly first?: (agent: ReactAgent) => Signal | undefined | Promise<Signal | undefined>;
   /** Called when the thread is held, before it is read; what it throws ends the start. */
   readonly claimed?: () => Promise<void>;
   /** Called when the server stops by itself: somebody else has the thread, or the store is gone. */
@@ -171,14 +171,16 @@ export async function givenBefore(
   { refs: json, options: asked }: Run,
   { context, tools, headers, model, signal }: AskOptions<unknown>,
 ): Promise<Omit<AskFunctions, "signal">> {
-  const limit = { ports, timeoutMs: definition.hookTimeoutMs, signal };
+  const { hookTimeoutMs: timeoutMs, name: agent } = definition;
+  const limit = { ports, timeoutMs, signal };
   const refs = json as Refs; // of the ask
   try {
     const lacksContext = context === undefined && asked.hasContext === true;
     return {
-      context: lacksContext ? await again("context", limit, () => contextOf(threadId, refs)) : context,
-      tools: tools ?? (asked.askedTools && (await again("tools", limit, () => toolsOf?.(threadId, refs)))),
-      headers: headers ?? (asked.askedHeaders && (await again("headers", limit, () => headersOf?.(threadId, refs)))),
+      context: lacksContext ? await again("context", limit, () => contextOf(threadId, refs, agent)) : context,
+      tools: tools ?? (asked.askedTools && (await again("tools", limit, () => toolsOf?.(threadId, refs, agent)))),
+      headers:
+        headers ?? (asked.askedHeaders && (await again("headers", limit, () => headersOf?.(threadId, refs, agent)))),
       model: model ?? (typeof definition.model === "function" ? undefined : asked.model),
     };
   } catch (error) {
@@ -207,14 +209,17 @@ async function givenAgain(
   const limit = { ports, timeoutMs: definition.hookTimeoutMs, signal };
   const refs = json as Refs; // of the ask
   try {
-    const context = await again("context", limit, () => contextOf(threadId, refs));
+    const context = await again("context", limit, () => contextOf(threadId, refs, definition.name));
     const isLost = asked.hasContext === true && context === undefined;
     if (isLost) warn(noContext(threadId, requestId));
-    const tools = toolsOf && (await again("tools", limit, () => toolsOf(threadId, refs)));
+    const tools = toolsOf && (await again("tools", limit, () => toolsOf(threadId, refs, definition.name)));
     const facts =
       tools === undefined ? undefined : await again("tools", limit, () => factsOf(checkTools(tools), limit));
     if (tools !== undefined) loop.lend(requestId, { tools });
-    const headers = asked.askedHeaders && headersOf && (await again("headers", limit, () => headersOf(threadId, refs)));
+    const headers =
+      asked.askedHeaders &&
+      headersOf &&
+      (await again("headers", limit, () => headersOf(threadId, refs, definition.name)));
     if (headers !== undefined) loop.lend(requestId, { headers });
     const held = heldFor(loop.agent);
     const scope = { context: context as never, state: { threadId, requestId, thread: loop.agent.thread } }; // as the caller typed it

@@ -17,7 +17,11 @@ export interface ThreadUsage {
 type Sums = Pick<ThreadUsage, "asks" | "usageByModel">;
 
 /** Adds up what a thread has used: from the sums of the store, or from the log where it has none. */
-export async function usageOfThread(store: ThreadStore, threadId: string, { limits }: AnyAgent): Promise<ThreadUsage> {
+export async function usageOfThread(
+  store: ThreadStore,
+  threadId: string,
+  { limits }: Pick<AnyAgent, "limits">,
+): Promise<ThreadUsage> {
   const { asks, usageByModel } = (await storedSums(store, threadId)) ?? (await loggedSums(store, threadId));
   const all = Object.entries(usageByModel);
   const usage = all.reduce<Usage>((sum, [, one]) => addUsage(sum, one), {});

@@ -16,8 +16,8 @@ import { toContent } from "../../thread/messages/neutral-message.ts";
 import { readPart } from "../../thread/messages/read.ts";
 import type { Thread } from "../../thread/thread.ts";
 import type { AgentHost } from "../host/agent-host.ts";
-import type { HostGetOptions } from "../host/options.ts";
-import { checkAskOptions } from "../option-names.ts";
+import type { AgentChoice, HostGetOptions } from "../host/options.ts";
+import { checkHostAskOptions } from "../option-names.ts";
 import type { AgentRequest } from "../request/request.ts";
 import { RequestError } from "../request/request-error.ts";
 import type { AgentServer } from "../server/agent-server.ts";
@@ -30,12 +30,13 @@ import { toUIMessages } from "./to-ui-messages.ts";
 export type ChatHost<Given extends AnyAgent = AnyAgent> = Pick<AgentHost<Given>, "get" | "ask" | "resume">;
 
 /** The options of an ask, and the person who approves or denies calls. */
-export type ChatTurnOptions<Given extends AnyAgent = AnyAgent> = AskOptions<AgentContext<Given>> & {
-  /** The person who decided, for the log. Default: none. */
-  readonly by?: string | undefined;
-  /** What `useChat` sends beside the messages: "regenerate-message" is refused, since a log only grows. Default: none. */
-  readonly trigger?: string | undefined;
-};
+export type ChatTurnOptions<Given extends AnyAgent = AnyAgent> = AskOptions<AgentContext<Given>> &
+  AgentChoice & {
+    /** The person who decided, for the log. Default: none. */
+    readonly by?: string | undefined;
+    /** What `useChat` sends beside the messages: "regenerate-message" is refused, since a log only grows. Default: none. */
+    readonly trigger?: string | undefined;
+  };
 
 /** What a post of `useChat` came to; `uiMessageStream(request, turn)` streams what is new. */
 export interface ChatTurn<Output = unknown> {
@@ -64,25 +65,26 @@ export async function chatTurn<Given extends AnyAgent>(
   ...given: AskArguments<ChatTurnOptions<Given>>
 ): Promise<ChatTurn<AgentOutput<Given>>> {
   const [{ by, trigger, ...options } = {}] = given as [options?: ChatTurnOptions<AnyAgent>]; // whatever the context is
-  checkAskOptions(options);
+  checkHostAskOptions(options);
+  const { agent } = options;
   if (trigger === "regenerate-message") throw noRegeneration();
   const last = Array.isArray(messages) ? messages.at(-1) : undefined;
   if (last?.role === "assistant") {
     const { context, tools, signal } = options as HostGetOptions<AgentContext<Given>>; // as it was given
     if (signal?.aborted) throw aborted();
-    const turn = await goOn(await host.get(threadId, { context, tools }), last, by);
+    const turn = await goOn(await host.get(threadId, { agent, context, tools }), last, by);
     // From here on the signal is that of this post, which has decided something.
     if (signal !== undefined && turn.request.state !== "done") await host.get(threadId, { signal });
     return turn;
   }
   const content = lastUserContent(messages);
   const messageId = idOf(messages.findLast(({ role }) => role === "user"));
-  const open = await openTurn(host, threadId, messageId, content);
+  const open = await openTurn(host, threadId, messageId, content, agent);
   if (open !== undefined) return open;
   const ofMessage = { refs: { ...options.refs, messageId }, idempotencyRef: "messageId" };
   const asked = messageId === undefined ? options : { ...options, ...ofMessage };
   const request = await host.ask(threadId, content, ...([asked] as AskArguments<never>)); // as it was given
-  const server = await host.get(threadId);
+  const server = await host.get(threadId, { agent });
   return { request, thread: () => server.thread() };
 }
 
@@ -111,9 +113,10 @@ async function openTurn<Given extends AnyAgent>(
   threadId: string,
   messageId: string | undefined,
   content: Content,
+  agent: string | undefined,
 ): Promise<ChatTurn<AgentOutput<Given>> | undefined> {
   if (messageId === undefined) return undefined;
-  const server = await host.get(threadId);
+  const server = await host.get(threadId, { agent });
   const ask = (await server.thread()).filterByRef("messageId", messageId, { partial: true }).find(isAsk);
   if (ask === undefined || server.request?.id !== ask.refs.requestId) return undefined;
   const isSame = sameJson((ask.payload as JsonObject)["content"], content as JsonValue);

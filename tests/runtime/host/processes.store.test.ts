@@ -6,8 +6,9 @@ const PAY = { calls: [{ id: "call_p", name: "pay" }] };
 
 type Said = readonly [string, ...string[]];
 
-function worker(path: string, script: readonly unknown[]) {
-  const child: Child = startChild(new URL("./support/worker.ts", import.meta.url), path, JSON.stringify(script));
+function worker(path: string, script: readonly unknown[], ...agents: readonly string[]) {
+  const url = new URL("./support/worker.ts", import.meta.url);
+  const child: Child = startChild(url, path, JSON.stringify(script), ...agents);
   const said = (): readonly Said[] => child.lines.map((line) => JSON.parse(line) as Said);
   return {
     child,
@@ -103,4 +104,30 @@ test("what is set in a process that is killed holds in the next one, also what i
   expect(await second.hears("completed", "Be B.")).toEqual(["completed", "Be B."]);
   second.tell("stop");
   await second.child.ended;
+});
+
+test("after a kill the next process finds the agent of a thread in the log, and one of other agents leaves it", async () => {
+  const path = fastFile();
+  const first = worker(path, [{ hang: true }], "sales,support");
+  first.tell("ask", "thread_1", "Hi", "support");
+  await first.hears("asked");
+  await first.child.kill();
+  const others = worker(path, ["No."], "sales,legal");
+  others.tell("recover");
+  expect(await others.hears("did", "recover")).toEqual(["did", "recover", ""]);
+  others.tell("ask", "thread_1", "Hi");
+  expect(await others.hears("failed", "ask")).toEqual(["failed", "ask", "unknown_agent"]);
+  const second = worker(path, ["Support here.", "Again."], "sales,support");
+  second.tell("recover");
+  expect(await second.hears("did", "recover")).toEqual(["did", "recover", "thread_1"]);
+  second.tell("resume", "thread_1");
+  await second.hears("did", "resume");
+  second.tell("ask", "thread_1", "Hi", "sales");
+  expect(await second.hears("failed", "ask")).toEqual(["failed", "ask", "agent_mismatch"]);
+  second.tell("ask", "thread_1", "Hi");
+  expect(await second.hears("completed")).toEqual(["completed", "Again."]);
+  for (const { tell, child } of [others, second]) {
+    tell("stop");
+    await child.ended;
+  }
 });

@@ -16,7 +16,7 @@ export const anything = { type: "object" } as const;
 export interface House extends Clockwork {
   readonly store: ThreadStore;
   readonly warnings: string[];
-  host(options: Partial<HostOptions<AnyAgent>> & { readonly agent: AnyAgent }): AgentHost;
+  host(options: Partial<HostOptions<AnyAgent>>): AgentHost;
   /** Whoever wants the thread now gets it: nobody holds it. */
   isFree(threadId: string): Promise<boolean>;
 }
@@ -40,8 +40,10 @@ export async function house(given?: ThreadStore, clock: Clockwork = clockwork())
     ...clock,
     store,
     warnings,
-    host: (options) =>
-      AgentHost.create({ store, ports: clock.ports, warn: (message) => void warnings.push(message), ...options }),
+    host(options) {
+      const common = { store, ports: clock.ports, warn: (message: string) => void warnings.push(message) };
+      return AgentHost.create({ ...common, ...options } as HostOptions<AnyAgent>); // with one agent or several
+    },
     async isFree(threadId) {
       try {
         const { epoch } = await store.claim(threadId, { holder: "test", ttlMs: 1_000 });

@@ -9,7 +9,7 @@ import { sqliteStore } from "../../../../src/stores/sqlite/sqlite-store.ts";
 
 // One process with a host. Reads commands, one JSON list in each line, and writes what came of them.
 
-const [, , path = "", script = "[]"] = argv;
+const [, , path = "", script = "[]", names] = argv;
 const say = (...words: readonly unknown[]): void => void writeSync(1, `${JSON.stringify(words)}\n`);
 
 const pay = {
@@ -28,12 +28,15 @@ const agent = defineAgent({
   tokenSecret: "a secret of at least 32 bytes....",
 }) as AnyAgent;
 const store = sqliteStore(path);
-const host = AgentHost.create({ agent, store, leaseTtlMs: 500 });
+/** The agents of the host, if it has several. */
+const agents = names === undefined ? undefined : Object.fromEntries(names.split(",").map((name) => [name, agent]));
+const host = AgentHost.create({ ...(agents ? { agents } : { agent }), store, leaseTtlMs: 500 });
 
-async function obey([command, threadId, argument]: readonly string[]): Promise<unknown> {
+async function obey([command, threadId, argument, name]: readonly string[]): Promise<unknown> {
   switch (command) {
     case "ask": {
-      const request = await host.ask(threadId ?? "", argument ?? "");
+      const request = await host.ask(threadId ?? "", argument ?? "", { agent: name });
+      say("asked");
       let asked = false;
       for await (const event of request.events()) {
         if (event.kind === "approval_requested") asked = true;
@@ -53,6 +56,8 @@ async function obey([command, threadId, argument]: readonly string[]): Promise<u
       const [waiting, explained] = [await host.waiting(threadId ?? ""), await host.explain(threadId ?? "")];
       return JSON.stringify({ waiting, explained, entries: (await host.thread(threadId ?? "")).toArray() });
     }
+    case "recover":
+      return (await host.recover()).threads.join();
     case "resume": {
       const request = await host.resume(threadId ?? "");
       return request === undefined ? "nothing" : (await request.result).text;

@@ -1,0 +1,87 @@
+import type { AnyAgent } from "../../agent/definition/config.ts";
+import { isAsk } from "../../agent/react/restore.ts";
+import type { ThreadStore } from "../../stores/port.ts";
+import type { Entry } from "../../thread/entry.ts";
+import type { JsonObject } from "../../thread/json.ts";
+import type { Thread } from "../../thread/thread.ts";
+import type { RuntimePorts } from "../ports.ts";
+import { RequestError } from "../request/request-error.ts";
+import { retryStore } from "../session/store-retry.ts";
+import type { HostOptions } from "./options.ts";
+
+/** The agents of a host by name. */
+export type HostAgents<Given extends AnyAgent> = ReadonlyMap<string, Given>;
+
+/** The options are checked. An agent without a name gets its key as its name. */
+export function agentsOf<Given extends AnyAgent>({ agent, agents }: HostOptions<Given>): HostAgents<Given> {
+  if (agents === undefined) return new Map([[agent.name, agent]]);
+  const list = Array.isArray(agents) ? agents.map((each: Given) => [each.name, each] as const) : Object.entries(agents);
+  return new Map(list.map(([name, each]) => [name, each.name === name ? each : Object.freeze({ ...each, name })]));
+}
+
+/** The agent that runs a thread: the one that its newest ask names, else the one that the caller names, else the only one. */
+export function chooseAgent<Given extends AnyAgent>(
+  agents: HostAgents<Given>,
+  threadId: string,
+  asked: string | undefined,
+  wanted: string | undefined,
+): Given {
+  const [only] = agents.size === 1 ? agents.keys() : [];
+  const name = asked ?? wanted ?? only;
+  const served = [...agents.keys()].join(", ");
+  if (name === undefined) {
+    const message = `No ask of thread ${threadId} names its agent. Pass { agent } to \`ask\` or \`get\`: this host serves ${served}.`;
+    throw new RequestError({ code: "agent_required", message });
+  }
+  const agent = agents.get(name);
+  if (agent === undefined) {
+    const whose = asked === undefined ? "" : `, which the last ask of thread ${threadId} names`;
+    const message = `This host serves ${served}, not agent ${JSON.stringify(name)}${whose}. Ask a host that serves it.`;
+    throw new RequestError({ code: "unknown_agent", message });
+  }
+  if (wanted !== undefined && wanted !== name) throw agentMismatch(threadId, name, wanted);
+  return agent;
+}
+
+/** Whether a thread has an agent that this host does not serve. */
+export function isOfAnotherHost(error: unknown): boolean {
+  return RequestError.isInstance(error) && error.code === "unknown_agent";
+}
+
+/** `retryable`: the thread was asked between the look at its log and the claim, so the next look finds its agent. */
+export function agentMismatch(threadId: string, name: string, wanted: string, retryable = false): RequestError {
+  const message = `Thread ${threadId} has the agent ${JSON.stringify(name)}, not ${JSON.stringify(wanted)}. Ask on another thread, or without { agent }.`;
+  return new RequestError({ code: "agent_mismatch", retryable, message });
+}
+
+/** The agent of a thread as its newest ask names it. Asks of version 0.1 name none. */
+export async function askedAgent(...log: Parameters<typeof lastAsk>): Promise<string | undefined> {
+  const ask = await lastAsk(...log);
+  const name = (ask?.payload as JsonObject | undefined)?.["agent"]; // payloads are JSON
+  return typeof name === "string" ? name : undefined;
+}
+
+/** A note continues a request. */
+const KINDS = ["ai_message", "note"] as const;
+/** How many entries the first query reads; each further one reads more. A request of one step has its ask among them. */
+const FIRST = 8;
+const GROWTH = 16;
+
+/** The newest ask of a thread. Loaded entries are not read again. */
+export async function lastAsk(
+  { store, ports }: { readonly store: ThreadStore; readonly ports: RuntimePorts },
+  threadId: string,
+  loaded?: Thread,
+): Promise<Entry | undefined> {
+  const ask = loaded?.filterByKind(KINDS, { partial: true }).findLast(isAsk);
+  if (ask !== undefined) return ask;
+  let before = loaded?.firstSeq ?? Number.MAX_SAFE_INTEGER;
+  for (let limit = FIRST; before > 0; limit *= GROWTH) {
+    const range = { toSeq: before - 1, reverse: true, kinds: KINDS, limit };
+    const page = await retryStore(ports, () => Array.fromAsync(store.read(threadId, range)));
+    const found = page.find(isAsk);
+    if (found !== undefined || page.length < limit) return found;
+    before = page.at(-1)?.seq ?? 0;
+  }
+  return undefined;
+}
