@@ -101,7 +101,13 @@ export type { ResumeTokens, VerifiedToken } from "./checkpoint/resume-tokens.ts"
 export type { ContextOpErrorCode } from "./lanes/context-operation.ts";
 export { type Context, type ContextEntry, foldLane, type LaneReport, verifyLane } from "./lanes/fold-lane.ts";
 export type { LaneItem } from "./lanes/lane-log.ts";
-export { type HeldSettings, heldSettings, SettingError, type SettingErrorCode } from "./lanes/setting.ts";
+export {
+  type HeldSettings,
+  heldSettings,
+  type PermissionRule,
+  SettingError,
+  type SettingErrorCode,
+} from "./lanes/setting.ts";
 export type { BudgetParts } from "./projection/error.ts";
 export type { PendingItem } from "./projection/input/input.ts";
 export type { PolicyFields, ToolResultsPolicy, WindowPolicy } from "./projection/policy/fields.ts";

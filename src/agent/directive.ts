@@ -35,6 +35,8 @@ export type ToolExec = RequestIds & {
   readonly call: ToolCall;
   /** The call was approved: do not ask again. */
   readonly approved: boolean;
+  /** The approval has edited its arguments: no guard has seen them. */
+  readonly edited?: true;
 };
 
 /** Write a summary of a range of entries. */

@@ -59,8 +59,18 @@ export interface EventData {
     readonly partial?: "cancelled" | "timed_out";
     readonly details?: JsonValue;
   };
-  readonly approval_requested: { readonly arguments: JsonValue };
-  readonly approval_resolved: { readonly approved: boolean; readonly by?: string; readonly reason?: string };
+  /** `deadline`: until when the call waits, in milliseconds since 1970. */
+  readonly approval_requested: { readonly arguments: JsonValue; readonly deadline?: number };
+  /** `arguments`: the approval has edited them, and the call runs with these. `rule`: a permission rule has decided;
+   * `expired`: the deadline has. */
+  readonly approval_resolved: {
+    readonly approved: boolean;
+    readonly by?: string;
+    readonly reason?: string;
+    readonly arguments?: JsonValue;
+    readonly rule?: string;
+    readonly expired?: true;
+  };
   /** A tool without `execute` was called. Pass its result to `answer`. */
   readonly answer_requested: { readonly arguments: JsonValue };
   readonly input_injected: { readonly id: string; readonly steer: SteerKind; readonly content: Content };

@@ -93,6 +93,18 @@ export type CommandEnd =
   | { readonly status: "dropped"; readonly reason: string }
   | { readonly status: "refused"; readonly code: string; readonly message: string };
 
+/** The permission rule that a decision makes. */
+export interface Remember {
+  /** The id of the rule. */
+  readonly opId: string;
+  /** Default: the tool of the call. */
+  readonly tool?: string | undefined;
+  /** Globs by the path of an argument. Default: all calls of the tool. */
+  readonly pattern?: { readonly [path: string]: string } | undefined;
+  /** The range of the rule. Default "request". */
+  readonly scope?: "request" | "lane" | "thread" | undefined;
+}
+
 /** The result of a tool call. */
 export interface ToolOutcome {
   readonly content: Content;
@@ -191,8 +203,13 @@ export type Signal =
       readonly toolCallId: string;
       readonly by?: string;
       readonly reason?: string;
+      readonly remember?: Remember;
+      /** Of an approval: what the call runs with instead of its own arguments. They fit the schema of the tool. */
+      readonly editedArguments?: JsonValue;
       readonly refs?: Refs;
     }
+  /** The deadline of an approval may have passed. */
+  | { readonly type: "expire" }
   | { readonly type: "answer"; readonly toolCallId: string; readonly outcome: ToolOutcome; readonly refs?: Refs }
   | ({ readonly type: "steer" } & Steer)
   | { readonly type: "cancel"; readonly requestId?: string; readonly reason?: string; readonly refs?: Refs }

@@ -158,11 +158,22 @@ export type ContextEntry = {
   readonly thinking?: JsonValue;
   readonly isError?: JsonValue;
   readonly call?: JsonValue;
+  readonly editedArguments?: JsonValue;
   readonly refs?: JsonObject;
 };
 
 /** The payload fields of a message. */
-const FIELDS = ["role", "content", "toolCalls", "toolCallId", "name", "thinking", "isError", "call"] as const;
+const FIELDS = [
+  "role",
+  "content",
+  "toolCalls",
+  "toolCallId",
+  "name",
+  "thinking",
+  "isError",
+  "call",
+  "editedArguments",
+] as const;
 
 /** The messages of a lane, from entries of all built-in message kinds. Summaries, operations and other kinds are skipped. */
 function contextEntries(items: readonly LaneItem[]): readonly ContextEntry[] {

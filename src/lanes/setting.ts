@@ -2,7 +2,7 @@ import { portableSha256 } from "../thread/encoding.ts";
 import type { Entry } from "../thread/entry.ts";
 import { type ErrorFacts, HeddleError } from "../thread/errors.ts";
 import { copyJsonObject, isPlainObject, type JsonObject, sameJson } from "../thread/json.ts";
-import type { AiSettingPayload, Setting } from "../thread/kinds.ts";
+import type { AiSettingPayload, RuleValue, Setting } from "../thread/kinds.ts";
 import { DEFAULT_LANE, namedLane } from "../thread/lane-operations.ts";
 import type { ToolSpec } from "../thread/message.ts";
 import { checkName } from "../thread/options.ts";
@@ -78,7 +78,7 @@ export function heldSettings(thread: Thread, lane: string, beforeSeq: number = t
   for (const entry of [...earlier, ...loaded]) {
     const setting = entry.seq < beforeSeq ? readSetting(entry) : undefined;
     const named = namedLane(entry);
-    if (setting === undefined || (named !== undefined && named !== lane)) continue;
+    if (setting === undefined || setting.type === "rule" || (named !== undefined && named !== lane)) continue;
     const level = named === undefined ? ofThread : ofLane;
     if ("value" in setting && setting.value === null) level.delete(nameOf(setting));
     else level.set(nameOf(setting), { seq: entry.seq, setting });
@@ -126,6 +126,39 @@ function policyIn(held: Held | undefined): { readonly seq: number; readonly fiel
   return { seq: held.seq, fields: held.setting.value };
 }
 
+/** A permission rule of a thread. A rule decides calls of a tool that would wait for a person. */
+export interface PermissionRule extends RuleValue {
+  /** For `revokeRule`. */
+  readonly id: string;
+  /** The range of the rule. */
+  readonly scope: "request" | "lane" | "thread";
+  /** The person who made it. */
+  readonly by?: string;
+  readonly reason?: string;
+  /** The entry that made it. */
+  readonly seq: number;
+}
+
+/** The rules that hold now for a request in a lane, in the order of their entries. */
+export function heldRules(thread: Thread, lane: string, requestId: string | undefined): readonly PermissionRule[] {
+  const { base } = thread;
+  const loaded: readonly Entry[] = thread.filterByKind("ai_setting", { partial: true });
+  const earlier = base === undefined ? [] : [...(base.settings ?? []), ...(laneBaseOf(base, lane)?.settings ?? [])];
+  const rules = new Map<string, PermissionRule>();
+  for (const entry of [...earlier, ...loaded].toSorted((a, b) => a.seq - b.seq)) {
+    const setting = readSetting(entry);
+    if (setting?.type !== "rule") continue;
+    const { contextRef, requestId: only, by, reason } = entry.payload as unknown as AiSettingPayload; // checked
+    if ((contextRef !== undefined && contextRef !== lane) || (only !== undefined && only !== requestId)) continue;
+    const { name: id, value } = setting;
+    rules.delete(id);
+    const scope = only !== undefined ? "request" : contextRef !== undefined ? "lane" : "thread";
+    const who = { ...(by !== undefined && { by }), ...(reason !== undefined && { reason }) };
+    if (value !== null) rules.set(id, { id, ...value, scope, ...who, seq: entry.seq });
+  }
+  return [...rules.values()];
+}
+
 function isTool(setting: Setting): setting is ToolSetting {
   return setting.type === "tool" || setting.type === "tool_removed";
 }
@@ -133,18 +166,20 @@ function isTool(setting: Setting): setting is ToolSetting {
 /** The setting in an entry. Undefined for other entries, and for a malformed setting. */
 function readSetting({ kind, payload }: SettingEntry): Setting | undefined {
   if (kind !== "ai_setting") return undefined;
-  const setting = (payload as JsonObject)["setting"]; // every payload is a JSON object
+  const { setting, requestId } = payload as JsonObject; // every payload is a JSON object
+  if (requestId !== undefined && typeof requestId !== "string") return undefined;
   return isPlainObject(setting) && troubleIn(setting as JsonObject) === undefined ? (setting as Setting) : undefined; // checked
 }
 
-/** The name under which the record of a lane has the setting of an entry. */
+/** The name under which the record of a lane has the setting of an entry. It has none of one request, which is loaded whole. */
 export function settingName(entry: SettingEntry): string | undefined {
-  const setting = readSetting(entry);
+  const setting = "requestId" in entry.payload ? undefined : readSetting(entry);
   return setting && nameOf(setting);
 }
 
 /** A tool and its removal have one name, because the newer one counts. */
 function nameOf(setting: Setting): string {
+  if (setting.type === "rule") return `rule:${setting.name}`;
   return isTool(setting) ? `tool:${setting.name}` : setting.type;
 }
 
@@ -172,13 +207,27 @@ function troubleIn(setting: JsonObject): string | undefined {
       return typeof hash === "string" ? undefined : "setting.hash must be text";
     case "tool_removed":
       return typeof name === "string" && name !== "" ? undefined : "setting.name must be a non-empty string";
+    case "rule":
+      if (typeof name !== "string" || name === "") return "setting.name must be a non-empty string";
+      return value === null ? undefined : troubleInRule(isPlainObject(value) ? (value as JsonObject) : {}); // of JSON
     default:
-      return "setting.type must be system_prompt, context_policy, model, mode, tool or tool_removed";
+      return "setting.type must be system_prompt, context_policy, model, mode, tool, tool_removed or rule";
   }
 }
 
 function areNames(value: unknown): boolean {
   return Array.isArray(value) && value.length > 0 && value.every((name) => typeof name === "string" && name !== "");
+}
+
+function troubleInRule({ tool, verdict, pattern }: JsonObject): string | undefined {
+  if (typeof tool !== "string" || tool === "") return "The tool of a rule must be the name of a tool";
+  if (verdict !== "allow" && verdict !== "deny") return "The verdict of a rule must be allow or deny";
+  if (pattern === undefined) return undefined;
+  const globs = isPlainObject(pattern) ? Object.entries(pattern) : [];
+  const isGood = globs.length > 0 && globs.every(([path, glob]) => path !== "" && typeof glob === "string");
+  return isGood
+    ? undefined
+    : "The pattern of a rule must have at least one path with a text. Leave it out for all calls";
 }
 
 /** The setting of a tool: its specification, with the hash of it. */
@@ -197,7 +246,7 @@ export function checkSetting(value: unknown, thread: Thread): AiSettingPayload {
   const payload = copied(value);
   const { opId, contextRef, setting } = payload;
   if (typeof opId !== "string" || opId === "") throw invalid("opId must be a non-empty string");
-  for (const field of ["by", "reason"]) {
+  for (const field of ["by", "reason", "requestId"]) {
     const text = payload[field];
     if (text !== undefined && typeof text !== "string") throw invalid(`${field} must be text`);
   }

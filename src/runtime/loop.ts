@@ -73,7 +73,7 @@ export class Loop {
     this.#live = live;
     this.#ownTools = code;
     this.#facts = facts;
-    this.#timers = new Timers(ports.after, (name) => this.post({ type: "timer", name }));
+    this.#timers = new Timers(ports, (name) => this.post({ type: "timer", name }));
     this.scene = {
       definition,
       resolveModel: options.resolveModel,
@@ -346,7 +346,7 @@ export class Loop {
         return;
       }
       case "timer":
-        return this.#timers.set(effect.name, effect.ms);
+        return this.#timers.set(effect);
       case "follow":
         return this.#follow(effect.fromSeq);
       case "close":

@@ -3,10 +3,12 @@ import { isAgent, UNNAMED } from "../agent/definition/define-agent.ts";
 import { AgentError } from "../agent/definition/errors.ts";
 import { checkName, type OptionNames, refuseUnknownOptions } from "../thread/options.ts";
 import { Thread } from "../thread/thread.ts";
-import type { AgentChoice, HostGetOptions, HostOptions } from "./host/options.ts";
+import type { AgentChoice, HostGetOptions, HostOptions, WaitingListOptions } from "./host/options.ts";
 import { RequestError } from "./request/request-error.ts";
 import type {
+  ApproveOptions,
   AskOptions,
+  DecideOptions,
   Decider,
   ResultOptions,
   SenderOptions,
@@ -130,13 +132,31 @@ export function checkHostAskOptions(options: object): void {
 
 const COMMAND: OptionNames<SenderOptions> = { source: true, refs: true };
 const DECIDER: OptionNames<Decider> = { ...COMMAND, by: true, reason: true };
+const DECIDE: OptionNames<DecideOptions> = { ...DECIDER, remember: true };
+const APPROVE: OptionNames<ApproveOptions> = { ...DECIDE, arguments: true };
+const REMEMBER: OptionNames<NonNullable<DecideOptions["remember"]>> = { tool: true, pattern: true, scope: true };
+const SCOPES: readonly unknown[] = ["request", "lane", "thread", undefined];
 const SETTING: OptionNames<SettingOptions> = { ...DECIDER, lane: true, opId: true };
 const STEER: OptionNames<SteerOptions> = { ...COMMAND, requestId: true, id: true };
+const WAITING: OptionNames<WaitingListOptions> = { kind: true, limit: true, cursor: true };
 const STOP: OptionNames<StopOptions> = { graceMs: true };
 const RESULT: OptionNames<ResultOptions> = { timeoutMs: true };
 
 export function checkDecider(what: "approve" | "deny", options: object): void {
-  checkNames(what, options, DECIDER);
+  checkNames(what, options, what === "approve" ? APPROVE : DECIDE);
+  const { remember } = options as DecideOptions;
+  if (remember === undefined) return;
+  checkNames("remember", remember, REMEMBER);
+  if (SCOPES.includes(remember.scope)) return;
+  throw new RequestError({ code: "invalid_options", message: "remember.scope must be request, lane or thread." });
+}
+
+export function checkWaitingOptions(options: object): void {
+  checkNames("waiting", options, WAITING);
+}
+
+export function checkRevokeOptions(options: object): void {
+  checkNames("revokeRule", options, DECIDER);
 }
 
 export function checkSettingOptions(what: string, options: object): void {

@@ -2,24 +2,27 @@ import type { RuntimePorts } from "./ports.ts";
 
 /** Timers by name. Setting a timer again replaces it; undefined cancels it. */
 export class Timers<Name extends string> {
-  readonly #after: RuntimePorts["after"];
+  readonly #ports: Pick<RuntimePorts, "after" | "clock">;
   readonly #fire: (name: Name) => void;
   readonly #cancel = new Map<Name, () => void>();
 
-  constructor(after: RuntimePorts["after"], fire: (name: Name) => void) {
-    this.#after = after;
+  constructor(ports: Pick<RuntimePorts, "after" | "clock">, fire: (name: Name) => void) {
+    this.#ports = ports;
     this.#fire = fire;
   }
 
-  set(name: Name, ms: number | undefined): void {
+  /** `at`: a time by the clock, instead of `ms` from now. For a time that is far away the timer fires earlier. */
+  set({ name, ms, at }: { readonly name: Name; readonly ms: number | undefined; readonly at?: number }): void {
     this.#cancel.get(name)?.();
     this.#cancel.delete(name);
-    if (ms === undefined) return;
+    const { after, clock } = this.#ports;
+    const wait = at === undefined ? ms : Math.max(0, at - clock());
+    if (wait === undefined) return;
     const fire = (): void => {
       this.#cancel.delete(name);
       this.#fire(name);
     };
-    this.#cancel.set(name, this.#after(ms, fire));
+    this.#cancel.set(name, after(wait, fire));
   }
 
   clear(): void {

@@ -24,6 +24,11 @@ function settingText({ type, value, name }: JsonObject): string {
       return `tool ${name}`;
     case "tool_removed":
       return `tool ${name} removed`;
+    case "rule": {
+      const { tool, verdict, pattern } = Object(value) as JsonObject;
+      const where = pattern === undefined ? "all calls" : JSON.stringify(pattern);
+      return value === null ? `rule ${name} revoked` : `${verdict} ${tool} for ${where}`;
+    }
     default:
       return String(type);
   }

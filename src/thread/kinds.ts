@@ -72,6 +72,8 @@ export type AiMessagePayload = InLane & {
   readonly workedMs?: number;
   /** Of an imported message: its format, and the message where the other fields cannot reproduce it. */
   readonly original?: JsonObject;
+  /** Of a result: the arguments that the call ran with, if its approval has edited them. The model is shown these. */
+  readonly editedArguments?: JsonValue;
   readonly requestId?: string;
   readonly runId?: string;
 };
@@ -151,14 +153,27 @@ export type Setting =
       readonly hash: string;
     }
   /** The model is not shown the tool, also if the agent has one of this name. */
-  | { readonly type: "tool_removed"; readonly name: string };
+  | { readonly type: "tool_removed"; readonly name: string }
+  /** A permission rule. It holds at once, also for calls that wait. */
+  | { readonly type: "rule"; readonly name: string; readonly value: RuleValue | null };
 
-/** A setting of the thread, or of one lane. It holds for the requests that are asked after it. */
+/** The value of a permission rule: a verdict on calls of a tool. */
+export type RuleValue = {
+  readonly tool: string;
+  /** Whether the calls run without an approval, or do not run. */
+  readonly verdict: "allow" | "deny";
+  /** Globs by the path of an argument, such as `{ "file.path": "src/**" }`. Default: all calls of the tool. */
+  readonly pattern?: { readonly [path: string]: string };
+};
+
+/** A setting of the thread, or of one lane. It holds for the requests that are asked after it; a rule holds at once. */
 export type AiSettingPayload = {
   /** Two settings with one opId are the same one. */
   readonly opId: string;
   /** Default: the setting is one of the thread. */
   readonly contextRef?: string;
+  /** Of a rule: the only request that it holds for. Default: all requests. */
+  readonly requestId?: string;
   /** The person who set it. */
   readonly by?: string;
   readonly reason?: string;
@@ -186,6 +201,10 @@ export type ApprovalRequestedPayload = InLane & {
   readonly toolCallId: string;
   readonly name: string;
   readonly workedMs?: number;
+  /** When it stops to wait, in milliseconds since 1970. Default: it waits without limit. */
+  readonly deadline?: number;
+  /** Then the call is denied, or the request fails. Default "deny". */
+  readonly onTimeout?: "deny" | "fail";
 };
 
 /** The decision on a tool call that waits for approval. */
@@ -196,6 +215,13 @@ export type ApprovalResolvedPayload = InLane & {
   readonly reason?: string;
   /** The reason, in logs of 0.1. */
   readonly note?: string;
+  /** The arguments that the call runs with. Default: those of the call. */
+  readonly editedArguments?: JsonValue;
+  /** The permission rule that has decided. Default: a person has. */
+  readonly rule?: string;
+  /** The deadline has decided. Default: a person has. */
+  readonly expired?: true;
+  readonly workedMs?: number;
   /** Whether the process that wrote the entry started the call right away. Default false. */
   readonly started?: boolean;
 };

@@ -149,9 +149,11 @@ function settle(open: Map<string, Mutable>, { seq }: Entry, said: JsonObject): b
 
 function decide(
   open: Map<string, Mutable>,
-  { toolCallId }: JsonObject,
+  { toolCallId, editedArguments }: JsonObject,
   approval: NonNullable<ToolCard["approval"]>,
 ): void {
   const tool = open.get(String(toolCallId));
-  if (tool !== undefined) tool.approval = approval;
+  if (tool === undefined) return;
+  tool.approval = approval;
+  if (editedArguments !== undefined) tool.arguments = editedArguments;
 }

@@ -102,8 +102,10 @@ function operationLine({ operation, contextRef }: JsonObject): EntryLine {
   return { tone: "context", label: String(type ?? "context"), text: details.filter(Boolean).join(" · ") };
 }
 
-function approvalLine({ approved, by, note, reason = note }: JsonObject): EntryLine {
-  const words = [approved === true ? "approved" : "denied", by === undefined ? "" : `by ${by}`, reason].filter(Boolean);
+function approvalLine({ approved, by, note, reason = note, editedArguments }: JsonObject): EntryLine {
+  const verdict = approved === true ? "approved" : "denied";
+  const edited = editedArguments === undefined ? "" : "with edited arguments";
+  const words = [verdict, by === undefined ? "" : `by ${by}`, reason, edited].filter(Boolean);
   return { tone: "approval", label: "decision", text: words.join(" · ") };
 }
 

@@ -48,6 +48,17 @@ Find out what to do. Change nothing. read
 Do what was planned. read edit
 Do what was planned. read edit
 Do what was planned. read edit`,
+  "remembered-approvals": `
+Ann approves src/a.ts, and all of src from now on:
+  wrote src/a.ts
+  wrote src/b.ts
+still waiting: {"path":"src/../.env","text":"..."}
+Two files are written.
+the next request needs no approval:
+  wrote src/c.ts
+Written, without a question.
+rule: allow write {"path":"src/**"}, made by Ann
+after the rule was revoked: the request is waiting`,
   steering: `
 steered while the tool runs; accepted: true
 delivered as entry 3

@@ -47,6 +47,7 @@ function checkTool(name: string, tool: AnyTool): void {
     repeatable,
     timeoutMs,
     maxRetries,
+    approval,
   } = tool;
   if (!["object", "function"].includes(typeof inputSchema) || inputSchema === null) {
     const old = Object.hasOwn(tool, "parameters") ? "; rename parameters, as it was called in the AI SDK 4" : "";
@@ -66,6 +67,16 @@ function checkTool(name: string, tool: AnyTool): void {
   if (maxRetries !== undefined && !(Number.isInteger(maxRetries) && maxRetries >= 0)) {
     throw invalid(`${name}.maxRetries`, "must be a whole number from 0");
   }
+  const trouble = approval === undefined ? undefined : approvalProblem(approval);
+  if (trouble !== undefined) throw invalid(`${name}.approval`, trouble);
+}
+
+/** The problem of the time limit of an approval. */
+export function approvalProblem(value: unknown): string | undefined {
+  const { timeoutMs, onTimeout, ...others } = isPlainObject(value) ? value : { value };
+  const isKnown = Object.keys(others).length === 0 && [undefined, "deny", "fail"].includes(onTimeout as undefined); // any value
+  const isTime = Number.isSafeInteger(timeoutMs) && Number(timeoutMs) >= 1;
+  return isKnown && isTime ? undefined : 'must be { timeoutMs: a whole number from 1, onTimeout?: "deny" or "fail" }';
 }
 
 /** A misspelled `needsApproval` would let the tool run without approval. */
@@ -118,6 +129,7 @@ const FIELDS: readonly string[] = [
   "repeatable",
   "timeoutMs",
   "maxRetries",
+  "approval",
 ];
 
 /** Fields of the AI SDK's tools. They are valid and not misspelled fields of ours. */

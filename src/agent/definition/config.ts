@@ -12,7 +12,7 @@ import type { ToolOutcome } from "../signal.ts";
 import type { ModelChoice, ProviderModel, ResolveModel } from "./language-model.ts";
 import type { InferInput, InputSchema } from "./schema.ts";
 import type { StopWhenCondition } from "./stop-when.ts";
-import type { CombinedContext, ResolveTool, ToolContentPart, Tools } from "./tool.ts";
+import type { ApprovalLimit, CombinedContext, ResolveTool, ToolContentPart, Tools } from "./tool.ts";
 
 /** The request that a function of the agent is called for. The context is never stored. */
 export interface RequestScope<Context> {
@@ -167,6 +167,11 @@ export interface AgentConfig<
   readonly hookTimeoutMs?: number | undefined;
   /** The timeout of each attempt of a tool, in milliseconds. Default 60,000. */
   readonly toolTimeoutMs?: number | undefined;
+  /**
+   * How long a call waits for an approval, `{ timeoutMs }`, and then: `onTimeout: "deny"` denies it, `"fail"` fails the request
+   * with `approval_timeout`. Default: it waits without limit, and `onTimeout` is "deny".
+   */
+  readonly approval?: ApprovalLimit | undefined;
   /** Retries of a tool after a timeout or an error with `retryable: true`; not of one with `repeatable: false`. Default 0. */
   readonly toolMaxRetries?: number | undefined;
   /** The wait before a tool is retried, in milliseconds. Default 200. */

@@ -1,7 +1,7 @@
 import { checkedInput } from "../../projection/policy/policy.ts";
 import { describe, isPlainObject } from "../../thread/json.ts";
 import { nearest } from "../../thread/options.ts";
-import { bindProblem, checkAgentTools, MAX_TTL_MS, secretsProblem } from "./checks.ts";
+import { approvalProblem, bindProblem, checkAgentTools, MAX_TTL_MS, secretsProblem } from "./checks.ts";
 import type { AgentConfig, AgentDefinition, AnyAgent, InferOutput, Mode, ToolsContext } from "./config.ts";
 import { AgentError } from "./errors.ts";
 import type { ProviderModel } from "./language-model.ts";
@@ -136,6 +136,7 @@ const CHECKS: { readonly [Field in keyof Required<AgentConfig>]: Check } = {
   stopWhen: conditions,
   hookTimeoutMs: amount,
   toolTimeoutMs: amount,
+  approval: approvalProblem,
   toolMaxRetries: whole(0),
   toolRetryBackoffMs: whole(0),
   modelMaxRetries: whole(0),

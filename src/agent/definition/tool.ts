@@ -38,6 +38,13 @@ export interface ToolDataPart {
 /** The second argument of `needsApproval`. */
 export type ApprovalOptions<Context = unknown> = Pick<ToolOptions<Context>, "context" | "toolCallId" | "messages">;
 
+/** How long a call waits for an approval, and what happens then. The deadline is in the log, and counts while no process has the thread. */
+export interface ApprovalLimit {
+  readonly timeoutMs: number;
+  /** The call is denied, or the request fails with `approval_timeout`. Default "deny". */
+  readonly onTimeout?: "deny" | "fail" | undefined;
+}
+
 /** The fields of a tool that do not depend on its types. */
 interface ToolSettings {
   readonly inputSchema: InputSchema;
@@ -50,6 +57,8 @@ interface ToolSettings {
   readonly timeoutMs?: number | undefined;
   /** Retries after timeouts and errors with `retryable: true`. Default: the agent's `toolMaxRetries`. */
   readonly maxRetries?: number | undefined;
+  /** How long a call waits for an approval: `{ timeoutMs, onTimeout }`. Default: the agent's `approval`. */
+  readonly approval?: ApprovalLimit | undefined;
 }
 
 type ExecuteReturn<Output> = Output | PromiseLike<Output> | AsyncIterable<Output>;

@@ -152,6 +152,12 @@ export function emitEvent(step: Step, { requestId, runId, iteration }: Run, even
   return addDirectives(step, { type: "emit", requestId, runId, iteration, event });
 }
 
+/** When the next approval stops to wait, in milliseconds since 1970. */
+export function nextDeadline({ state: { run } }: ReactAgent): number | undefined {
+  const deadlines = run === undefined ? [] : openCalls(run).flatMap(({ deadline }) => deadline ?? []);
+  return deadlines.length === 0 ? undefined : Math.min(...deadlines);
+}
+
 /** A call that waits for an approval or an outside answer. */
 export interface WaitingCall {
   readonly toolCallId: string;
@@ -159,6 +165,8 @@ export interface WaitingCall {
   readonly arguments: JsonValue;
   /** "approval": call `approve` or `deny`. "answer": pass the result to `answer`. */
   readonly kind: "approval" | "answer";
+  /** Until when it waits for its approval, in milliseconds since 1970. Default: without limit. */
+  readonly deadline?: number;
 }
 
 /**
@@ -172,11 +180,15 @@ export function waitingCalls(agent: ReactAgent): readonly WaitingCall[] {
   const { running, ending } = agent.flight;
   if (run === undefined || ending !== undefined) return [];
   return openCalls(run).flatMap((open): readonly WaitingCall[] => {
-    const { id: toolCallId, name, arguments: args } = open.call;
-    if (running.includes(toolCallId)) return [];
+    if (running.includes(open.call.id)) return [];
     const kind = waitingKind(agent, open);
-    return kind === undefined ? [] : [{ toolCallId, name, arguments: args, kind }];
+    return kind === undefined ? [] : [waitingCall(open, kind)];
   });
+}
+
+function waitingCall({ call, deadline }: OpenCall, kind: WaitingCall["kind"]): WaitingCall {
+  const { id: toolCallId, name, arguments: args } = call;
+  return { toolCallId, name, arguments: args, kind, ...(deadline !== undefined && { deadline }) };
 }
 
 function waitingKind(agent: ReactAgent, open: OpenCall): WaitingCall["kind"] | undefined {
@@ -186,17 +198,18 @@ function waitingKind(agent: ReactAgent, open: OpenCall): WaitingCall["kind"] | u
 
 /**
  * The calls that wait, as the log has them: for a process that does not run the thread. A call that runs elsewhere is open in
- * the log too. Only calls that are known to wait are listed.
+ * the log too. Only calls that are known to wait are listed. `onlyWaits`: the holder says that all of them do; it knew tools that
+ * came with the ask.
  */
-export function storedWaitingCalls({ thread, state: { run }, settings }: ReactAgent): readonly WaitingCall[] {
+export function storedWaitingCalls(
+  { thread, state: { run }, settings }: ReactAgent,
+  onlyWaits: boolean = thread.metadata["status"] === "waiting",
+): readonly WaitingCall[] {
   const open = run === undefined ? [] : openCalls(run);
-  // The process that ran it knew tools that came with the ask.
-  const onlyWaits = thread.metadata["status"] === "waiting";
   return open.flatMap((one): readonly WaitingCall[] => {
-    const { id: toolCallId, name, arguments: args } = one.call;
-    if (!onlyWaits && !waitsForOutside(settings, one)) return [];
-    const kind = one.status === "approval_requested" ? "approval" : "answer";
-    return [{ toolCallId, name, arguments: args, kind }];
+    const isDecided = one.status === "approved" || one.status === "denied";
+    if (isDecided || (!onlyWaits && !waitsForOutside(settings, one))) return [];
+    return [waitingCall(one, one.status === "approval_requested" ? "approval" : "answer")];
   });
 }
 

@@ -67,13 +67,13 @@ function commitWithCalls(step: Step, run: Run, modelAnswer: ModelAnswer, record:
     call,
     closed: refusedCallOutcome(next.agent, after, answer, call),
   }));
-  const results = closings.flatMap(({ call: { id, name }, closed }) =>
-    closed === undefined ? [] : [resultEntry(after, id, name, closed)],
+  const results = closings.flatMap(({ call, closed }) =>
+    closed === undefined ? [] : [resultEntry(after, { call }, closed)],
   );
   const emitted = emitAnswer(next, after, answer, record);
   const written = results.length === 0 ? emitted : commitEntries(emitted, ...results);
   const runnable = closings.flatMap(({ call, closed }) => (closed === undefined ? [call] : []));
-  const begun = executeCalls(written, after, runnable, false);
+  const begun = executeCalls(written, after, runnable);
   return results.length === 0 ? begun : continueAfterResult(begun, after);
 }
 

@@ -23,12 +23,14 @@ import {
   callOrEnd,
   continueAfterTools,
   endIfIdle,
+  expireCall,
   handleAnswerNeeded,
   handleApprovalNeeded,
   handleChecked,
   handleDecision,
   handleOutsideAnswer,
   handleToolResult,
+  isInTime,
 } from "./tools.ts";
 
 /**
@@ -76,6 +78,8 @@ export function decide(agent: ReactAgent, signal: Signal): Step {
     case "approve":
     case "deny":
       return handleDecision(agent, signal);
+    case "expire":
+      return handleExpired(agent);
     case "answer":
       return handleOutsideAnswer(agent, signal);
     case "steer":
@@ -107,6 +111,24 @@ export function decide(agent: ReactAgent, signal: Signal): Step {
     default:
       return signal satisfies never;
   }
+}
+
+/** Deadlines that have passed: their calls are denied, or the run fails. */
+function handleExpired(agent: ReactAgent): Step {
+  const { run } = agent.state;
+  const { runId, running, ending } = agent.flight;
+  const now = agent.ports.clock();
+  const isExpired = (open: OpenCall): boolean => !running.includes(open.call.id) && !isInTime(open, now);
+  const expired =
+    run === undefined || runId !== run.runId || ending !== undefined ? [] : openCalls(run).filter(isExpired);
+  const fatal = expired.find(({ onTimeout }) => onTimeout === "fail");
+  if (fatal !== undefined) return handleFail(agent, approvalTimeout(fatal));
+  return expired.reduce((step, open) => expireCall(step, open), unchanged(agent));
+}
+
+function approvalTimeout({ call: { name } }: OpenCall): Failure {
+  const message = `A call of ${name} was not approved in time. Raise the tool's approval.timeoutMs, or ask again.`;
+  return { code: "approval_timeout", message };
 }
 
 /** Cancels the run: aborts running calls, and commits the end when all have reported back. */
@@ -168,9 +190,9 @@ function handleFinish(agent: ReactAgent, { requestId, terminationReason }: Extra
 
 /** Closes calls that are not running with a result that says so. */
 function closeWaitingCalls(step: Step, before: Run, waiting: readonly OpenCall[]): Step {
-  const results = waiting.map(({ call, status }) => {
-    const mayHaveRun = status === "open" || status === "started";
-    return resultEntry(before, call.id, call.name, mayHaveRun ? NOT_ANSWERED : NOT_RUN);
+  const results = waiting.map((open) => {
+    const mayHaveRun = open.status === "open" || open.status === "started";
+    return resultEntry(before, open, mayHaveRun ? NOT_ANSWERED : NOT_RUN);
   });
   const closed = commitEntries(step, ...results);
   const run = closed.agent.state.run ?? before;

@@ -1,11 +1,12 @@
 import { coveredSeqs, type SummaryRange } from "../../projection/summary/summary-range.ts";
 import type { EntryInput, Refs } from "../../thread/entry.ts";
-import type { JsonObject } from "../../thread/json.ts";
-import type { Content } from "../../thread/message.ts";
+import type { JsonObject, JsonValue } from "../../thread/json.ts";
+import type { ApprovalRequestedPayload } from "../../thread/kinds.ts";
+import type { Content, ToolCall } from "../../thread/message.ts";
 import type { CallRecord, ModelAnswer } from "../model-call.ts";
 import { storedCall } from "../model-call.ts";
 import type { Failure, Signal, Steer, StoredRequestOptions, ToolOutcome } from "../signal.ts";
-import { type RequestEnd, type Run, withRefs } from "./state.ts";
+import { type OpenCall, type RequestEnd, type Run, withRefs } from "./state.ts";
 
 // One function per entry of a run. Types make the payloads JSON; `draftEntries` checks them again.
 
@@ -81,20 +82,21 @@ export function answerEntry(
 
 export function resultEntry(
   run: Run,
-  toolCallId: string,
-  name: string,
+  { call, edited }: Pick<OpenCall, "call" | "edited">,
   outcome: ToolOutcome,
   workedMs?: number,
 ): EntryInput {
+  const { id: toolCallId, name } = call;
   const { content, isError, partial, details } = outcome;
   const fields = { role: "tool", toolCallId, name, content, ...(isError && { isError }), ...(partial && { partial }) };
-  const payload = { ...fields, ...(details !== undefined && { details }), ...worked(workedMs) };
+  const more = { ...(details !== undefined && { details }), ...(edited && { editedArguments: call.arguments }) };
+  const payload = { ...fields, ...more, ...worked(workedMs) };
   return message(run, payload, { ...callRefs(run), toolCallId });
 }
 
 /** The answer to a call, written by a process that does not hold the thread: the holder has not acted on it yet. */
-export function foreignAnswerEntry(run: Run, toolCallId: string, name: string, outcome: ToolOutcome): EntryInput {
-  const entry = resultEntry(run, toolCallId, name, outcome);
+export function foreignAnswerEntry(run: Run, open: OpenCall, outcome: ToolOutcome): EntryInput {
+  const entry = resultEntry(run, open, outcome);
   return { ...entry, payload: json({ ...entry.payload, elsewhere: true }) };
 }
 
@@ -185,8 +187,13 @@ export function endEntry(
   return { kind, payload, refs };
 }
 
-export function approvalRequestedEntry(run: Run, toolCallId: string, name: string, workedMs?: number): EntryInput {
-  const payload = { contextRef: run.lane, toolCallId, name, ...worked(workedMs) };
+export function approvalRequestedEntry(
+  run: Run,
+  { id: toolCallId, name }: ToolCall,
+  deadline: Pick<ApprovalRequestedPayload, "deadline" | "onTimeout">,
+  workedMs?: number,
+): EntryInput {
+  const payload = { contextRef: run.lane, toolCallId, name, ...deadline, ...worked(workedMs) };
   return { kind: "approval_requested", payload, refs: { ...callRefs(run), toolCallId } };
 }
 
@@ -194,12 +201,17 @@ export interface Decision {
   readonly approved: boolean;
   readonly by?: string | undefined;
   readonly reason?: string | undefined;
+  readonly editedArguments?: JsonValue;
+  /** The permission rule that decides. */
+  readonly rule?: string;
+  /** The deadline decides. */
+  readonly expired?: true;
   /** The process that writes this runs the call at once. */
   readonly started?: true;
 }
 
-export function approvalResolvedEntry(run: Run, toolCallId: string, decision: Decision): EntryInput {
-  const payload = json({ contextRef: run.lane, toolCallId, ...decision });
+export function approvalResolvedEntry(run: Run, toolCallId: string, decision: Decision, workedMs?: number): EntryInput {
+  const payload = json({ contextRef: run.lane, toolCallId, ...decision, ...worked(workedMs) });
   return { kind: "approval_resolved", payload, refs: { ...callRefs(run), toolCallId } };
 }
 
@@ -246,7 +258,8 @@ function runRefs({ refs, requestId, runId }: RunIds): { readonly requestId: stri
   return { ...refs, requestId, runId };
 }
 
-function callRefs(run: Run): {
+/** The refs of the entries of a tool call, without its own. */
+export function callRefs(run: Run): {
   readonly requestId: string;
   readonly runId: string;
   readonly iteration: number;

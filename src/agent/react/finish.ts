@@ -36,7 +36,7 @@ export function endRequest(
   call?: { callId: string; call: CallRecord },
 ): Step {
   const open = openCalls(run);
-  const results = open.map((one) => resultEntry(run, one.call.id, one.call.name, openCallOutcome(ending, one)));
+  const results = open.map((one) => resultEntry(run, one, openCallOutcome(ending, one)));
   const closed = open.length === 0 ? step : commitEntries(step, ...results);
   const emitted = open.length === 0 ? step : emitResults(closed, closed.agent.state.run ?? run);
   const over = commitEntries(emitted, endEntry(run, ending, call));

@@ -1,3 +1,4 @@
+import type { EventData } from "../event.ts";
 import type { Failure, Signal } from "../signal.ts";
 import {
   addDirectives,
@@ -168,15 +169,21 @@ function emitDecision(step: Step, run: Run, open: OpenCall): Step {
 function decisionOn(
   { thread }: ReactAgent,
   { askSeq, callId }: Run,
-  { call, status }: OpenCall,
-): { readonly approved: boolean; readonly by?: string; readonly reason?: string } {
+  { call, status, edited }: OpenCall,
+): EventData["approval_resolved"] {
   const entry = thread.filterByKind("approval_resolved", { partial: true }).findLast(({ seq, payload, refs }) => {
     return seq > askSeq && payload.toolCallId === call.id && (refs.callId ?? callId) === callId;
   });
-  const { by, note, reason = note } = entry?.payload ?? {}; // `note` in logs of 0.1
-  return { approved: status === "approved", ...(by !== undefined && { by }), ...(reason !== undefined && { reason }) };
+  const { by, note, reason = note, rule, expired } = entry?.payload ?? {}; // `note` in logs of 0.1
+  const said = { ...(by !== undefined && { by }), ...(reason !== undefined && { reason }) };
+  const how = {
+    ...(edited && { arguments: call.arguments }),
+    ...(rule !== undefined && { rule }),
+    ...(expired && { expired }),
+  };
+  return { approved: status === "approved", ...said, ...how };
 }
 
-function closeInterrupted(step: Step, run: Run, { call }: OpenCall): Step {
-  return continueAfterResult(commitEntries(step, resultEntry(run, call.id, call.name, INTERRUPTED)), run);
+function closeInterrupted(step: Step, run: Run, open: OpenCall): Step {
+  return continueAfterResult(commitEntries(step, resultEntry(run, open, INTERRUPTED)), run);
 }

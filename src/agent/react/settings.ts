@@ -8,6 +8,7 @@ import type { TokenCounter } from "../../tokens/counter.ts";
 import type { Mode } from "../definition/config.ts";
 import { AgentError } from "../definition/errors.ts";
 import type { StopWhenCondition } from "../definition/stop-when.ts";
+import type { ApprovalLimit } from "../definition/tool.ts";
 import type { Usage, UsageByModel } from "../model-call.ts";
 import type { RequestLimits } from "../signal.ts";
 
@@ -27,6 +28,8 @@ export interface ToolTraits {
   readonly client?: boolean;
   /** A function decides for each call whether it needs approval. Default false. */
   readonly guarded?: boolean;
+  /** How long a call waits for an approval. Default: the agent's limit. */
+  readonly approval?: ApprovalLimit | undefined;
 }
 
 /** The definition of a ReAct agent, as plain data and pure functions. */
@@ -51,6 +54,8 @@ export interface ReactSettings {
   readonly guards?: boolean | undefined;
   /** The most model calls of one request. Default 100. */
   readonly maxIterations: number;
+  /** How long a call waits for an approval. Default: no limit. */
+  readonly approval?: ApprovalLimit | undefined;
   /** The most milliseconds of work of a request. Default: no limit. */
   readonly totalTimeoutMs?: number | undefined;
   /** The most retries of one model call by each model, over all processes. Default 4. */
@@ -94,6 +99,7 @@ const FIELDS: { readonly [Field in keyof Required<ReactSettings>]: true } = {
   traits: true,
   guards: true,
   maxIterations: true,
+  approval: true,
   totalTimeoutMs: true,
   modelMaxRetries: true,
   maxAttempts: true,

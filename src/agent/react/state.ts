@@ -31,6 +31,11 @@ type CallStatus =
 export interface OpenCall {
   readonly call: ToolCall;
   readonly status: CallStatus;
+  /** The approval has edited the arguments of `call`. */
+  readonly edited?: true;
+  /** Until when it waits for its approval, and what happens then. */
+  readonly deadline?: number;
+  readonly onTimeout?: "deny" | "fail";
 }
 
 /** An open request. Contains only facts from the log. */
@@ -227,9 +232,9 @@ function afterEntry(before: Run, entry: Entry): Run {
     case "ai_message":
       return afterMessage(run, fields, refs.callId);
     case "approval_requested":
-      return withStatus(run, fields["toolCallId"], "approval_requested", ["open"]);
+      return withStatus(run, fields["toolCallId"], "approval_requested", ["open"], fields);
     case "approval_resolved":
-      return withStatus(run, fields["toolCallId"], decisionIn(fields), ["open", "approval_requested"]);
+      return withStatus(run, fields["toolCallId"], decisionIn(fields), ["open", "approval_requested"], fields);
     case "tool_started":
       return withStatus(run, fields["toolCallId"], "started", UNFINISHED);
     case "error":
@@ -274,11 +279,24 @@ function afterMessage(run: Run, payload: JsonObject, callId: string | undefined)
 const UNFINISHED: readonly CallStatus[] = ["open", "approval_requested", "approved", "denied", "started"];
 
 /** Changes only the first matching call, because a model may use one id twice. Each such call needs its own result. */
-function withStatus(run: Run, id: JsonValue | undefined, status: CallStatus, from: readonly CallStatus[]): Run {
+function withStatus(
+  run: Run,
+  id: JsonValue | undefined,
+  status: CallStatus,
+  from: readonly CallStatus[],
+  { editedArguments: edited, deadline, onTimeout }: JsonObject = {},
+): Run {
   for (let index = run.firstOpen; index < run.calls.length; index++) {
     const open = run.calls[index];
     if (open === undefined || open.call.id !== id || !from.includes(open.status)) continue;
-    const calls = run.calls.with(index, { ...open, status });
+    const { deadline: _deadline, onTimeout: _onTimeout, ...before } = open;
+    const changed: OpenCall = {
+      ...before,
+      status,
+      ...(edited !== undefined && { call: { ...open.call, arguments: edited }, edited: true }),
+      ...(typeof deadline === "number" && { deadline, onTimeout: onTimeout === "fail" ? "fail" : "deny" }),
+    };
+    const calls = run.calls.with(index, changed);
     let { firstOpen } = run;
     while (calls[firstOpen]?.status === "done") firstOpen++;
     return { ...run, calls, firstOpen };

@@ -16,7 +16,11 @@ import { recordedCall } from "../model-call.ts";
 import type { ReactAgent } from "./agent.ts";
 import { type Run, recordedUsage } from "./state.ts";
 
-type ToolResult = { readonly content: Content; readonly isError?: boolean };
+type ToolResult = {
+  readonly content: Content;
+  readonly isError?: boolean;
+  readonly editedArguments?: JsonValue;
+};
 
 /** An answer of the log. The results of one tool call id are in the order of the log, because a model may use an id twice. */
 interface LoggedAnswer {
@@ -47,7 +51,7 @@ export function stepsOf({ thread }: ReactAgent, { requestId, askSeq }: Run): Req
 function toStep({ entry, results }: LoggedAnswer, stepNumber: number): RequestStep {
   const { id, at, payload, refs } = entry;
   const { content: written, toolCalls: calls = [] } = payload as JsonObject; // every payload is a JSON object
-  const parts = partsOf(written as Content, calls as readonly ToolCall[]); // the agent wrote this entry
+  const parts = partsOf(written as Content, calls as readonly ToolCall[], results); // the agent wrote this entry
   const content = [...parts, ...parts.flatMap((part) => outcomeOf(part, results))];
   const call = recordedCall(entry);
   const { model = "", finishReason = "other" } = call ?? {};
@@ -90,9 +94,16 @@ function toStep({ entry, results }: LoggedAnswer, stepNumber: number): RequestSt
 }
 
 /** The content with its calls at their positions. A call without a position comes last. */
-function partsOf(content: Content, calls: readonly ToolCall[]): readonly StepPart[] {
+function partsOf(
+  content: Content,
+  calls: readonly ToolCall[],
+  results: ReadonlyMap<string, readonly ToolResult[]>,
+): readonly StepPart[] {
   const parts: readonly Part[] = typeof content === "string" ? [{ type: "text", text: content }] : content;
-  const unplaced = [...calls];
+  const unplaced = calls.map((call, index) => {
+    const nth = calls.slice(0, index).filter(({ id }) => id === call.id).length;
+    return { ...call, arguments: results.get(call.id)?.[nth]?.editedArguments ?? call.arguments };
+  });
   const placed = parts.flatMap((part): readonly StepPart[] => {
     if (part.type !== "tool_call") return stepParts(part);
     const index = unplaced.findIndex(({ id }) => id === part.id);

@@ -1,8 +1,10 @@
+import type { PermissionRule } from "../../lanes/setting.ts";
 import { ignoreRejection } from "../../thread/errors.ts";
 import { sameJson } from "../../thread/json.ts";
 import type { ToolCall } from "../../thread/message.ts";
 import type { CompletedExchange, RequestStep } from "../definition/stop-when.ts";
 import type { ToolExec } from "../directive.ts";
+import type { EventData } from "../event.ts";
 import type { Failure, Signal } from "../signal.ts";
 import {
   addDirectives,
@@ -34,6 +36,7 @@ import {
   outcomeAtEnd,
 } from "./finish.ts";
 import { startNextCall } from "./next-call.ts";
+import { ruledCalls, ruleEntries, ruleFor } from "./permission-rules.ts";
 import { hasOpenCalls, type OpenCall, type Run, withRefs } from "./state.ts";
 import { stepsOf } from "./steps.ts";
 
@@ -49,17 +52,14 @@ export function handleToolResult(
   const step = removeRunning(agent, toolCallId);
   const open = findOpenCall(run, toolCallId);
   if (open === undefined) return endIfIdle(step, run); // another writer has already answered it
-  return continueAfterResult(commitEntries(step, resultEntry(run, toolCallId, open.call.name, outcome, workedMs)), run);
+  return continueAfterResult(commitEntries(step, resultEntry(run, open, outcome, workedMs)), run);
 }
 
 /** Commits an outside answer to a call that is not running here. */
 export function handleOutsideAnswer(agent: ReactAgent, { toolCallId, outcome, refs }: SignalOfType<"answer">): Step {
   const { run, open } = waitingCall(agent, toolCallId);
   if (run === undefined || open === undefined || !takesAnswer(agent, open)) return unchanged(agent);
-  return continueAfterResult(
-    commitEntries(unchanged(agent), resultEntry(withRefs(run, refs), toolCallId, open.call.name, outcome)),
-    run,
-  );
+  return continueAfterResult(commitEntries(unchanged(agent), resultEntry(withRefs(run, refs), open, outcome)), run);
 }
 
 /** Continues after a committed result: waits for other open calls, or calls the model. */
@@ -188,8 +188,18 @@ export function handleApprovalNeeded(
   if (open?.status !== "open") return endIfIdle(step, run);
   if (isEnding(agent)) return closeUnrun(step, run, open);
   const { call } = open;
-  const next = commitEntries(step, approvalRequestedEntry(run, toolCallId, call.name, workedMs));
-  return awaitCall(next, run, open, "approval");
+  const rule = ruleFor(agent, call);
+  if (rule !== undefined) return settleByRule(step, run, open, rule, workedMs);
+  const limit = agent.settings.traits[call.name]?.approval ?? agent.settings.approval;
+  const { timeoutMs = 0, onTimeout = "deny" } = limit ?? {};
+  const deadline = limit && { deadline: agent.ports.clock() + timeoutMs, onTimeout };
+  const next = commitEntries(step, approvalRequestedEntry(run, call, { ...deadline }, workedMs));
+  return awaitCall(next, run, { ...open, ...deadline }, "approval");
+}
+
+/** Whether the approval of a call may still be decided. */
+export function isInTime({ deadline = Number.POSITIVE_INFINITY }: OpenCall, now: number): boolean {
+  return now < deadline;
 }
 
 /** A call needs an outside answer. */
@@ -210,32 +220,33 @@ function isEnding({ flight: { ending, finishing } }: ReactAgent): boolean {
   return ending !== undefined || finishing !== undefined;
 }
 
-function awaitCall(step: Step, run: Run, { call }: OpenCall, what: "approval" | "answer"): Step {
+function awaitCall(step: Step, run: Run, { call, deadline }: OpenCall, what: "approval" | "answer"): Step {
   const { requestId, runId, callId = "" } = run;
   const emitted = emitEvent(step, run, {
     kind: what === "approval" ? "approval_requested" : "answer_requested",
     callId,
     toolCallId: call.id,
     toolName: call.name,
-    data: { arguments: call.arguments },
+    data: { arguments: call.arguments, ...(deadline !== undefined && { deadline }) },
   });
   return addDirectives(emitted, { type: `await_${what}`, requestId, runId, callId, call });
 }
 
 /** Closes a call that was not started, because the run is ending. */
-function closeUnrun(step: Step, run: Run, { call }: OpenCall): Step {
+function closeUnrun(step: Step, run: Run, open: OpenCall): Step {
   const { ending } = step.agent.flight;
   const outcome = ending === undefined ? NOT_RUN : outcomeAtEnd(ending, "the call did not run");
-  return continueAfterResult(commitEntries(step, resultEntry(run, call.id, call.name, outcome)), run);
+  return continueAfterResult(commitEntries(step, resultEntry(run, open, outcome)), run);
 }
 
 /** Commits a decision. An approved call runs at once; a denied call gets a result that says so. */
 export function handleDecision(
   agent: ReactAgent,
-  { type, toolCallId, by, reason, refs }: SignalOfType<"approve" | "deny">,
+  { type, toolCallId, by, reason, editedArguments, remember, refs }: SignalOfType<"approve" | "deny">,
 ): Step {
   const { run, open } = waitingCall(agent, toolCallId);
-  if (run === undefined || open?.status !== "approval_requested" || agent.flight.ending !== undefined) {
+  const isLate = open !== undefined && !isInTime(open, agent.ports.clock());
+  if (run === undefined || open?.status !== "approval_requested" || isLate || agent.flight.ending !== undefined) {
     return unchanged(agent);
   }
   const decision = {
@@ -243,33 +254,88 @@ export function handleDecision(
     ...(by !== undefined && { by }),
     ...(reason !== undefined && { reason }),
   };
+  const isEdited = decision.approved && editedArguments !== undefined;
+  const written: Decision = {
+    ...decision,
+    ...(isEdited && { editedArguments }),
+    ...(decision.approved && { started: true }),
+  };
+  const sent = withRefs(run, refs);
+  const first = commitEntries(unchanged(agent), approvalResolvedEntry(sent, toolCallId, written));
+  const decided = findOpenCall(first.agent.state.run ?? run, toolCallId) ?? open;
+  const rules = ruleEntries(first.agent, sent, decided.call, decision, remember);
+  const next = commitEntries(first, ...rules);
+  const data = { ...decision, ...(isEdited && { arguments: decided.call.arguments }) };
+  const emitted = emitResolved(next, run, open.call, data);
+  const settled = decision.approved ? executeCall(emitted, run, decided, true) : denyCall(emitted, run, open, reason);
+  const others = remember === undefined ? [] : ruledCalls(settled.agent);
+  return others.reduce((step, { open, rule }) => settleByRule(step, run, open, rule), settled);
+}
+
+/** Commits the decision of a permission rule on a call that would wait. */
+function settleByRule(
+  step: Step,
+  run: Run,
+  open: OpenCall,
+  { id: rule, verdict, reason = "a rule denies it." }: PermissionRule,
+  workedMs?: number,
+): Step {
+  return resolveCall(step, run, open, { approved: verdict === "allow", rule }, { reason, workedMs });
+}
+
+/** Denies a call whose approval has not come in time. */
+export function expireCall(step: Step, open: OpenCall): Step {
+  const { run } = step.agent.state;
+  const reason = "it was not approved in time.";
+  return run === undefined ? step : resolveCall(step, run, open, { approved: false, expired: true }, { reason });
+}
+
+/** Commits a decision that no person has made, and acts on it. */
+function resolveCall(
+  step: Step,
+  before: Run,
+  open: OpenCall,
+  decision: Pick<Decision, "approved" | "rule" | "expired">,
+  { reason, workedMs }: { readonly reason: string; readonly workedMs?: number | undefined },
+): Step {
+  const run = step.agent.state.run ?? before;
+  const { call } = open;
   const written: Decision = { ...decision, ...(decision.approved && { started: true }) };
-  const next = commitEntries(unchanged(agent), approvalResolvedEntry(withRefs(run, refs), toolCallId, written));
-  const emitted = emitEvent(next, run, {
-    kind: "approval_resolved",
-    ...(run.callId !== undefined && { callId: run.callId }),
-    toolCallId,
-    toolName: open.call.name,
-    data: decision,
-  });
+  const next = commitEntries(step, approvalResolvedEntry(run, call.id, written, workedMs));
+  const emitted = emitResolved(next, run, call, decision);
   return decision.approved ? executeCall(emitted, run, open, true) : denyCall(emitted, run, open, reason);
 }
 
-export function denyCall(step: Step, run: Run, { call }: OpenCall, reason: string | undefined): Step {
-  const why = reason === undefined || reason.trim() === "" ? "." : `: ${reason}`;
-  const outcome = errorOutcome("denied", `The call was not approved and did not run${why}`);
-  return continueAfterResult(commitEntries(step, resultEntry(run, call.id, call.name, outcome)), run);
+function emitResolved(step: Step, run: Run, call: ToolCall, data: EventData["approval_resolved"]): Step {
+  return emitEvent(step, run, {
+    kind: "approval_resolved",
+    ...(run.callId !== undefined && { callId: run.callId }),
+    toolCallId: call.id,
+    toolName: call.name,
+    data,
+  });
 }
 
-export function executeCall(step: Step, run: Run, { call }: Pick<OpenCall, "call">, approved: boolean): Step {
-  return executeCalls(step, run, [call], approved);
+export function denyCall(step: Step, run: Run, open: OpenCall, reason: string | undefined): Step {
+  const why = reason === undefined || reason.trim() === "" ? "." : `: ${reason}`;
+  const outcome = errorOutcome("denied", `The call was not approved and did not run${why}`);
+  return continueAfterResult(commitEntries(step, resultEntry(run, open, outcome)), run);
+}
+
+export function executeCall(step: Step, run: Run, { call, edited }: OpenCall, approved: boolean): Step {
+  return executeCalls(step, run, [call], { approved, ...(edited && { edited }) });
 }
 
 /** Starts calls. Each counts as running until its result, approval request or answer request arrives. */
-export function executeCalls(step: Step, run: Run, calls: readonly ToolCall[], approved: boolean): Step {
+export function executeCalls(
+  step: Step,
+  run: Run,
+  calls: readonly ToolCall[],
+  how: Pick<ToolExec, "approved" | "edited"> = { approved: false },
+): Step {
   const { requestId, runId, iteration, callId = "" } = run;
   const execs = calls.map((call): ToolExec => {
-    return { type: "tool_exec", requestId, runId, callId, iteration, call, approved };
+    return { type: "tool_exec", requestId, runId, callId, iteration, call, ...how };
   });
   const running = [...step.agent.flight.running, ...calls.map(({ id }) => id)];
   return addDirectives(updateFlight(step, { running }), ...execs);

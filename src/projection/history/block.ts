@@ -14,6 +14,17 @@ export interface Call {
   readonly result: ResultItem | undefined;
 }
 
+/**
+ * The call with the arguments that it ran with. One that was edited refers no more to the answer that OpenAI has stored,
+ * because that answer has the arguments of the model.
+ */
+export function callAsRun(call: ToolCall, { editedArguments }: ResultItem): ToolCall {
+  if (editedArguments === undefined) return call;
+  const { metadata, ...others } = call;
+  const { openai: _openai, azure: _azure, ...kept } = metadata ?? {};
+  return { ...others, arguments: editedArguments, ...(Object.keys(kept).length > 0 && { metadata: kept }) };
+}
+
 /** The smallest part of a history that is shown or cut: a message, or a model answer with its tool results. */
 export type Block = BlockFields &
   (

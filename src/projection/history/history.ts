@@ -3,7 +3,7 @@ import type { Entry } from "../../thread/entry.ts";
 import type { ToolCall } from "../../thread/message.ts";
 import { firstIndex } from "../binary-search.ts";
 import type { Item } from "../transcript/item.ts";
-import { type AssistantItem, type Block, type Call, Exchange, type ResultItem } from "./block.ts";
+import { type AssistantItem, type Block, type Call, callAsRun, Exchange, type ResultItem } from "./block.ts";
 import { Turns, UnansweredCalls, UndoLog } from "./history-indexes.ts";
 
 /** An entry of the lane that is in no block, and the reason. */
@@ -104,7 +104,8 @@ export class History {
       return;
     }
     const lastSeq = Math.max(block.lastSeq, lastSeqOf(result));
-    const { slot, call, by } = waiting;
+    const { slot, by } = waiting;
+    const call = callAsRun(waiting.call, result);
     this.#put(waiting.block, block.withResult(slot, { call, by, result }, { lastSeq }), result);
   }
 

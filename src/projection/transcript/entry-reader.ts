@@ -19,6 +19,8 @@ export type EntryMessage =
       readonly name?: string;
       readonly content: Content;
       readonly isError?: boolean;
+      /** The arguments that the call ran with, if its approval has edited them. The call is shown with these. */
+      readonly editedArguments?: JsonValue;
     };
 
 /** Facts about an entry that a reader gets with the payload. */
@@ -87,7 +89,13 @@ function readResult(payload: JsonObject, refs: Refs): EntryMessage {
     ...namesOf(payload, refs),
     content: contentOf(payload["content"]),
     isError: payload["isError"] === true,
+    ...editedIn(payload),
   };
+}
+
+/** A field of the log and no rule of a projector: each of them shows what ran. */
+function editedIn({ editedArguments }: JsonObject): { readonly editedArguments?: JsonValue } {
+  return editedArguments === undefined ? {} : { editedArguments };
 }
 
 const message: Reader = { version: 1, read: readMessage };
@@ -215,6 +223,7 @@ function checkedMessage(output: unknown): EntryMessage {
         ...(name !== undefined && { name }),
         content: contentOf(jsonCopy(content, "content")),
         ...(isError !== undefined && { isError }),
+        ...editedIn({ editedArguments: jsonCopy(names.editedArguments, "editedArguments") }),
       };
     }
     default:

@@ -1,6 +1,6 @@
 import type { LaneItem } from "../../lanes/lane-log.ts";
 import type { Entry, Refs } from "../../thread/entry.ts";
-import { isPlainObject } from "../../thread/json.ts";
+import { isPlainObject, type JsonValue } from "../../thread/json.ts";
 import type { Content, ToolCall } from "../../thread/message.ts";
 import { ProjectionError } from "../error.ts";
 import type { ProjectionRules } from "../rules.ts";
@@ -48,6 +48,7 @@ type ItemContent =
       readonly name: string | undefined;
       readonly content: Content;
       readonly isError: boolean;
+      readonly editedArguments?: JsonValue | undefined;
     }
   /** The entry has nothing to show. */
   | { readonly type: "blank" }
@@ -119,9 +120,10 @@ function acceptedByProviders(message: EntryMessage, bareCall: boolean): ItemCont
       return content === undefined ? BLANK : { type: "assistant", content, calls, bareCall };
     }
     case "tool_result": {
-      const { toolCallId, name, isError = false } = message;
+      const { toolCallId, name, isError = false, editedArguments } = message;
       const id = toolCallId === "" ? undefined : toolCallId;
-      return { type: "result", toolCallId: id, name, content: resultContent(message.content, isError), isError };
+      const content = resultContent(message.content, isError);
+      return { type: "result", toolCallId: id, name, content, isError, editedArguments };
     }
     default:
       return message satisfies never;

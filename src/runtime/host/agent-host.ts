@@ -1,6 +1,8 @@
 import type { AgentContext, AgentOutput, AnyAgent } from "../../agent/definition/config.ts";
 import { storedWaitingCalls, type WaitingCall, waitingCalls } from "../../agent/react/agent.ts";
+import { rulesOf } from "../../agent/react/permission-rules.ts";
 import { type ReactSettings, reactSettings } from "../../agent/react/settings.ts";
+import type { PermissionRule } from "../../lanes/setting.ts";
 import type { ExplainedEntry, ProjectionMeta } from "../../projection/projection.ts";
 import { StaleHolderError, ThreadHeldError } from "../../stores/errors.ts";
 import { HeddleError } from "../../thread/errors.ts";
@@ -23,7 +25,16 @@ import { isSuspended, RequestError } from "../request/request-error.ts";
 import type { AgentServer } from "../server/agent-server.ts";
 import { askedBefore } from "../server/ask.ts";
 import { explain, view } from "../server/explain.ts";
-import type { AskArguments, AskOptions, Decider, SenderOptions, SteerOptions, StopOptions } from "../server/options.ts";
+import type {
+  ApproveOptions,
+  AskArguments,
+  AskOptions,
+  DecideOptions,
+  Decider,
+  SenderOptions,
+  SteerOptions,
+  StopOptions,
+} from "../server/options.ts";
 import { settingsFor } from "../server/settings.ts";
 import { LEASE_TTL_MS } from "../server/start.ts";
 import { type ThreadUsage, usageOfThread } from "../server/thread-usage.ts";
@@ -31,8 +42,9 @@ import { FIRST, loadAgent } from "../session/load.ts";
 import { retryStore } from "../session/store-retry.ts";
 import { outcomeOf } from "../tools/result.ts";
 import { type Decision, decideByEntry, notWaiting } from "./decide-by-entry.ts";
+import { listWaiting, type WaitingList } from "./list-waiting.ts";
 import { LiveThreads, type Used } from "./live-threads.ts";
-import type { AgentChoice, HostGetOptions, HostOptions } from "./options.ts";
+import type { AgentChoice, HostGetOptions, HostOptions, WaitingListOptions } from "./options.ts";
 import { interruptedThreads, type Recovered, takeOverThreads } from "./recovery.ts";
 import { agentsOf, askedAgent, chooseAgent, type HostAgents, isOfAnotherHost, lastAsk } from "./thread-agent.ts";
 import { type Target, targetOf } from "./thread-token.ts";
@@ -200,10 +212,14 @@ export class AgentHost<Given extends AnyAgent = AnyAgent> implements AsyncDispos
   }
 
   /** The calls of a thread that wait for a decision or a result from outside, in order. Claims nothing. */
-  async waiting(threadId: string): Promise<readonly WaitingCall[]> {
-    const read = this.#read(threadId, () => this.#settingsOf(threadId));
+  waiting(threadId: string): Promise<readonly WaitingCall[]>;
+  /** Those of all threads of the store, the longest wait first. Claims nothing, and reads no entries. */
+  waiting(options?: WaitingListOptions): Promise<WaitingList>;
+  async waiting(of: string | WaitingListOptions = {}): Promise<readonly WaitingCall[] | WaitingList> {
+    if (typeof of !== "string") return listWaiting(this.#options.store, this.#ports, of);
+    const read = this.#read(of, () => this.#settingsOf(of));
     const calls = read.then(({ agent, isLive }) => (isLive ? waitingCalls(agent) : storedWaitingCalls(agent)));
-    return calls.catch(this.#unlessAsked(threadId, []));
+    return calls.catch(this.#unlessAsked(of, []));
   }
 
   /**
@@ -230,14 +246,14 @@ export class AgentHost<Given extends AnyAgent = AnyAgent> implements AsyncDispos
    * Lets a call run that waits for approval; durable when it resolves. Where another process holds the thread, the decision is
    * written into the log, and that process acts on it. A token names the request that waits: see docs/hosting.md.
    */
-  async approve(threadIdOrToken: string, toolCallId: string, options: Decider = {}): Promise<void> {
+  async approve(threadIdOrToken: string, toolCallId: string, options: ApproveOptions = {}): Promise<void> {
     checkDecider("approve", options);
     const here = (server: AgentServer<Given>) => server.approve(toolCallId, options);
     return this.#decide(threadIdOrToken, here, { ...options, toolCallId, approved: true });
   }
 
   /** Refuses a call that waits for approval, as `approve` allows one. */
-  async deny(threadIdOrToken: string, toolCallId: string, options: Decider = {}): Promise<void> {
+  async deny(threadIdOrToken: string, toolCallId: string, options: DecideOptions = {}): Promise<void> {
     checkDecider("deny", options);
     const here = (server: AgentServer<Given>) => server.deny(toolCallId, options);
     return this.#decide(threadIdOrToken, here, { ...options, toolCallId, approved: false });
@@ -253,6 +269,16 @@ export class AgentHost<Given extends AnyAgent = AnyAgent> implements AsyncDispos
     checkSenderOptions("answer", options);
     const here = (server: AgentServer<Given>) => server.answer(toolCallId, output, options);
     await this.#decide(threadIdOrToken, here, { ...options, toolCallId, outcome: outcomeOf(output) });
+  }
+
+  /** The permission rules of a thread, as `server.rules` lists them. Claims nothing. */
+  async rules(threadId: string): Promise<readonly PermissionRule[]> {
+    return rulesOf((await this.#read(threadId, async () => reactSettings())).agent);
+  }
+
+  /** Takes a rule back; false when no rule with this id holds. While another process runs the thread: `thread_held`. */
+  revokeRule(threadId: string, id: string, options?: Decider): Promise<boolean> {
+    return this.#command(threadId, (server) => server.revokeRule(id, options));
   }
 
   /** Adds a message of the user to the running request of a thread. While another process runs it: `thread_held`. */

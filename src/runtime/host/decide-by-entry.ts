@@ -1,22 +1,24 @@
 import type { AnyAgent } from "../../agent/definition/config.ts";
-import { commitEntries, unchanged } from "../../agent/react/agent.ts";
+import { commitEntries, type ReactAgent, type Step, unchanged } from "../../agent/react/agent.ts";
 import { approvalResolvedEntry, foreignAnswerEntry } from "../../agent/react/entries.ts";
+import { ruledCalls, ruleEntries } from "../../agent/react/permission-rules.ts";
 import { type OpenCall, type Run, withRefs } from "../../agent/react/state.ts";
+import { isInTime } from "../../agent/react/tools.ts";
 import type { ToolOutcome } from "../../agent/signal.ts";
 import { ConflictError, threadNotFound } from "../../stores/errors.ts";
 import type { ThreadStore } from "../../stores/port.ts";
-import type { EntryInput } from "../../thread/entry.ts";
 import { changedStatus } from "../live/thread-metadata.ts";
 import { append } from "../perform/answer.ts";
 import type { RuntimePorts } from "../ports.ts";
 import { RequestError } from "../request/request-error.ts";
-import { commandRefs, decisionOf } from "../server/command-refs.ts";
-import type { Decider, SenderOptions } from "../server/options.ts";
+import { commandRefs, decisionOf, rememberOf } from "../server/command-refs.ts";
+import type { ApproveOptions, SenderOptions } from "../server/options.ts";
 import { settingsFor } from "../server/settings.ts";
 import { loadAgent } from "../session/load.ts";
+import { checkEdited } from "../tools/approval.ts";
 
 export type Decision =
-  | ({ readonly toolCallId: string; readonly approved: boolean } & Decider)
+  | ({ readonly toolCallId: string; readonly approved: boolean } & ApproveOptions)
   | ({ readonly toolCallId: string; readonly outcome: ToolOutcome } & SenderOptions);
 
 interface Elsewhere {
@@ -37,11 +39,11 @@ export async function decideByEntry(place: Elsewhere, decision: Decision): Promi
     if (before.thread.rev === 0) throw threadNotFound(threadId);
     const { run } = before.state;
     const isOf = run !== undefined && (requestId === undefined || run.requestId === requestId);
-    const entry = isOf ? entryFor(agent, run, decision) : undefined;
-    if (entry === undefined) throw notWaiting(decision.toolCallId);
+    const decided = isOf ? await decidedBy(place, before, run, decision) : undefined;
+    if (decided === undefined) throw notWaiting(decision.toolCallId);
     try {
       // With its status: where the holder has died, somebody has to go on with what is decided.
-      const { agent: after } = commitEntries(unchanged(before), entry);
+      const { agent: after } = decided;
       await append({ store, ports, threadId }, undefined, { before, after, metadata: changedStatus(before, after) });
       return;
     } catch (error) {
@@ -50,18 +52,38 @@ export async function decideByEntry(place: Elsewhere, decision: Decision): Promi
   }
 }
 
-function entryFor(agent: AnyAgent, run: Run, decision: Decision): EntryInput | undefined {
+async function decidedBy(
+  { agent, ports }: Elsewhere,
+  before: ReactAgent,
+  run: Run,
+  decision: Decision,
+): Promise<Step | undefined> {
   const { toolCallId } = decision;
   const open = run.calls.find(({ call, status }) => call.id === toolCallId && status !== "done");
   if (open === undefined) return undefined;
   if ("outcome" in decision) {
-    return isForOutside(agent, open)
-      ? foreignAnswerEntry(withRefs(run, commandRefs(decision).refs), toolCallId, open.call.name, decision.outcome)
-      : undefined;
+    if (!isForOutside(agent, open)) return undefined;
+    const answer = foreignAnswerEntry(withRefs(run, commandRefs(decision).refs), open, decision.outcome);
+    return commitEntries(unchanged(before), answer);
   }
-  if (open.status !== "approval_requested") return undefined;
-  const { refs, ...said } = decisionOf(decision);
-  return approvalResolvedEntry(withRefs(run, refs), toolCallId, { approved: decision.approved, ...said });
+  if (open.status !== "approval_requested" || !isInTime(open, ports.clock())) return undefined;
+  const { approved, arguments: given, remember, ...decider } = decision;
+  const { refs, ...said } = decisionOf(decider);
+  const limit = { ports, timeoutMs: agent.hookTimeoutMs };
+  const edited = given === undefined ? undefined : await checkEdited(open.call, given, agent.tools, limit);
+  const made = { approved, ...said, ...(edited !== undefined && { editedArguments: edited }) };
+  const sent = withRefs(run, refs);
+  const first = commitEntries(unchanged(before), approvalResolvedEntry(sent, toolCallId, made));
+  const call = edited === undefined ? open.call : { ...open.call, arguments: edited };
+  const { remember: rule } = rememberOf({ remember }, ports);
+  const second = commitEntries(first, ...ruleEntries(first.agent, sent, call, made, rule));
+  const others = rule === undefined ? [] : ruledCalls(second.agent);
+  return commitEntries(
+    second,
+    ...others.map(({ open: other, rule: { id, verdict } }) =>
+      approvalResolvedEntry(run, other.call.id, { approved: verdict === "allow", rule: id }),
+    ),
+  );
 }
 
 /** A tool that is run there is not answered from here. */
@@ -75,6 +97,6 @@ function isForOutside({ tools, guardTools }: AnyAgent, { call, status }: OpenCal
 }
 
 export function notWaiting(toolCallId: string): RequestError {
-  const message = `No call ${toolCallId} waits for this. It was decided before, or its request has ended.`;
+  const message = `No call ${toolCallId} waits for this. It was decided before, its deadline has passed, or its request has ended.`;
   return new RequestError({ code: "not_waiting", message });
 }

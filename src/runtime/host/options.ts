@@ -1,7 +1,18 @@
 import type { AnyAgent } from "../../agent/definition/config.ts";
 import type { Tools } from "../../agent/definition/tool.ts";
+import type { WaitingCall } from "../../agent/react/agent.ts";
 import type { Revocations } from "../../checkpoint/config.ts";
 import type { ServerOptions } from "../server/options.ts";
+
+/** Which waiting calls of all threads to list. */
+export interface WaitingListOptions {
+  /** Only approvals, or only answers. Default: both. */
+  readonly kind?: WaitingCall["kind"] | undefined;
+  /** The most calls of a page, 1 to 1,000. Default 50. */
+  readonly limit?: number | undefined;
+  /** The cursor of the page before. Default: the first page. */
+  readonly cursor?: string | undefined;
+}
 
 /** The agent or agents, the store, and how long a host keeps idle threads live. The rest is as for a server. */
 export type HostOptions<Given extends AnyAgent> = ServedAgents<Given> & HostFields<Given>;

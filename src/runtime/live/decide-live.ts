@@ -331,6 +331,10 @@ function timer(decision: Decision, name: Extract<LiveSignal, { type: "timer" }>[
         ? takeTurn(again, { type: "worked", workedMs: workedMs(time, moment) }, moment)
         : again;
     }
+    case "approval": {
+      const fired = updateRequest(decision, { approvalDeadline: undefined });
+      return live.broken === undefined ? takeTurn(fired, { type: "expire" }, moment) : fired;
+    }
     case "mend":
       return live.broken === undefined || live.stopping !== undefined ? decision : restore(decision);
     case "grace":

@@ -26,6 +26,8 @@ export interface RequestState {
   readonly time?: WorkTime | undefined;
   /** A timer for its deadline is set. */
   readonly hasDeadline?: boolean;
+  /** For which deadline of an approval a timer is set. */
+  readonly approvalDeadline?: number | undefined;
 }
 
 /** The time limit of a request, which stands still while it waits. */

@@ -1,5 +1,6 @@
 import type { Directive } from "../../agent/directive.ts";
 import type { EventDraft } from "../../agent/event.ts";
+import { waitingCalls } from "../../agent/react/agent.ts";
 import type { Failure } from "../../agent/signal.ts";
 import { requestCancelled, requestFailed } from "../request/request-error.ts";
 import { currentRequest, effects, startWork, update, updateRequest, wait } from "./decision.ts";
@@ -61,13 +62,14 @@ export function performDirective(decision: Decision, directive: Directive, rest:
     case "await_approval":
     case "await_answer": {
       const { call, callId } = directive;
+      const { deadline } = waitingCalls(opened.live.agent).find(({ toolCallId }) => toolCallId === call.id) ?? {};
       const kind = directive.type === "await_approval" ? "approval_requested" : "answer_requested";
       const event = {
         kind,
         callId,
         toolCallId: call.id,
         toolName: call.name,
-        data: { arguments: call.arguments },
+        data: { arguments: call.arguments, ...(deadline !== undefined && { deadline }) },
       } as const;
       const iteration = opened.live.agent.state.run?.iteration ?? 0;
       return isCurrent(opened.live, directive.requestId)

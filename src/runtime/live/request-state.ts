@@ -1,5 +1,5 @@
 import type { Suspension } from "../../agent/event.ts";
-import { isWaiting } from "../../agent/react/agent.ts";
+import { isWaiting, nextDeadline } from "../../agent/react/agent.ts";
 import type { Failure } from "../../agent/signal.ts";
 import { RequestError, requestFailed, requestSuspended } from "../request/request-error.ts";
 import { currentRequest, effects, update, updateRequest } from "./decision.ts";
@@ -118,6 +118,15 @@ export function lookAtRequest(decision: Decision, moment: Moment): Decision {
   const { rev } = agent.thread;
   const noted = effects(turned, { type: "rest", waits }, { type: "follow", fromSeq: waits ? rev : undefined });
   return setTimers(noted, moment);
+}
+
+/** Sets the timer for the next deadline of an approval. */
+export function setApprovalTimer(decision: Decision): Decision {
+  const { agent, request } = decision.live;
+  const at = currentRequest(decision.live) && nextDeadline(agent);
+  if (request === undefined || at === request.approvalDeadline) return decision;
+  const timer = { type: "timer", name: "approval", ms: undefined, ...(at !== undefined && { at }) } as const;
+  return effects(updateRequest(decision, { approvalDeadline: at }), timer);
 }
 
 /** No timer of the request fires from now on. */

@@ -84,8 +84,11 @@ export interface Given {
   readonly failed?: { readonly error: unknown; readonly code: string; readonly message: string } | undefined;
 }
 
-/** `limit`: the time of a request is over. `deadline`: look if its deadline is. `note`: its work time is recorded. */
-export type TimerName = "limit" | "deadline" | "note" | "mend" | "grace" | "give_up";
+/**
+ * `limit`: the time of a request is over. `deadline`: look if its deadline is. `approval`: an approval may be late. `note`: its
+ * work time is recorded.
+ */
+export type TimerName = "limit" | "deadline" | "approval" | "note" | "mend" | "grace" | "give_up";
 
 /** Calls `onRequestEnd`. The command is the row that waits until this was done; absent without a store. */
 export interface EndReport {
@@ -155,7 +158,8 @@ export type Effect =
   | { readonly type: "outcome"; readonly commandId: string; readonly end: CommandEnd }
   /** The thread is let go. Commands that are rows wait for the next process. */
   | { readonly type: "settle_all"; readonly reason: "closed" | "suspended"; readonly error: unknown }
-  | { readonly type: "timer"; readonly name: TimerName; readonly ms: number | undefined }
+  /** `at`: a time by the clock, instead of `ms` from now. */
+  | { readonly type: "timer"; readonly name: TimerName; readonly ms: number | undefined; readonly at?: number }
   | { readonly type: "follow"; readonly fromSeq: number | undefined }
   /** Nothing is decided any more: let the thread go. */
   | { readonly type: "close"; readonly gaveUp: boolean }

@@ -20,7 +20,7 @@ import { currentRequest, effects, followedBy, update, updateRequest, wait } from
 import { consumedBy, endCommandOf, withoutCommand } from "./inbox.ts";
 import type { Hold, Turn } from "./live.ts";
 import { performDirective } from "./perform-directive.ts";
-import { lookAtRequest } from "./request-state.ts";
+import { lookAtRequest, setApprovalTimer } from "./request-state.ts";
 import type { Decision, Moment } from "./signal.ts";
 import { closeLive } from "./stopping.ts";
 import { metadataOf } from "./thread-metadata.ts";
@@ -273,7 +273,7 @@ export function endTurn(
   const { reply, signal } = turn;
   const isLost = "error" in outcome && turn.isFromWork && decision.live.broken === undefined;
   const current = isLost ? breakDown(decision, outcome.error) : decision;
-  const looked = lookAtRequest(current, moment);
+  const looked = setApprovalTimer(lookAtRequest(current, moment));
   const ended = signal.type === "ask" ? askDecided(looked, turn, outcome) : looked;
   if (signal.type === "hand_over") return closeLive(ended, false);
   return reply === undefined ? ended : effects(ended, { type: "settle", reply, turn, ...outcome });

@@ -1,12 +1,15 @@
+import { nextDeadline, type ReactAgent, storedWaitingCalls } from "../../agent/react/agent.ts";
 import type { ReactSettings } from "../../agent/react/settings.ts";
 import type { Command, CommandInput, CommandOutcome, ConsumedCommand } from "../../stores/command.ts";
 import { CommandError } from "../../stores/errors.ts";
-import type { AppendResult } from "../../stores/port.ts";
+import type { AppendOptions, AppendResult, ThreadStore } from "../../stores/port.ts";
 import { longerTail } from "../../stores/project-from-store.ts";
+import type { WaitingCallInput } from "../../stores/waiting-call.ts";
 import type { Entry, EntryInput } from "../../thread/entry.ts";
-import { ThreadError } from "../../thread/errors.ts";
+import { HeddleError, ThreadError } from "../../thread/errors.ts";
 import { isPlainObject } from "../../thread/json.ts";
 import type { Effect, LiveSignal } from "../live/signal.ts";
+import type { RuntimePorts } from "../ports.ts";
 import type { Holder } from "../session/holder.ts";
 import { caughtUp, isAmple, loadAgent, shortened } from "../session/load.ts";
 import { retryStore } from "../session/store-retry.ts";
@@ -116,7 +119,55 @@ export function append(
     ...(consumes.length > 0 && { consumes }),
     ...(posts.length > 0 && { posts: posts.map((command) => ({ threadId, command })) }),
   };
-  return retryStore(ports, () => store.append(threadId, entries, options));
+  const more = unscheduled.has(store) ? {} : scheduleOf(before, after, ports, epoch === undefined);
+  return retryStore(ports, async () => {
+    try {
+      return await store.append(threadId, entries, { ...options, ...more });
+    } catch (error) {
+      if (!HeddleError.isInstance(error) || error.code !== "store_unsupported" || isEmpty(more)) throw error;
+      unscheduled.add(store);
+      return store.append(threadId, entries, options);
+    }
+  });
+}
+
+/** Stores of others that keep no due times. */
+const unscheduled = new WeakSet<ThreadStore>();
+
+function isEmpty(options: object): boolean {
+  return Object.keys(options).length === 0;
+}
+
+/** What an append changes of the thread in lists of all threads: its next due time, and the calls that wait. */
+function scheduleOf(before: ReactAgent, after: ReactAgent, { clock }: Clock, isForeign: boolean): AppendOptions {
+  const deadline = nextDeadline(after);
+  const isDue = deadline !== undefined && { agent: after.settings.name, dueInMs: Math.max(0, deadline - clock()) };
+  const [earlier, waiting] = [before, after].map((agent) => listedCalls(agent, isForeign)) as [Listed, Listed];
+  return {
+    // The holder says what is next. It acts on the decision of another process first.
+    ...(deadline !== nextDeadline(before) && !isForeign && { next: isDue || null }),
+    ...(JSON.stringify(earlier) !== JSON.stringify(waiting) && { waiting }),
+  };
+}
+
+type Clock = Pick<RuntimePorts, "clock">;
+type Listed = readonly WaitingCallInput[];
+
+/** Longer arguments are in the log only, in characters of JSON text. */
+const MAX_LISTED_ARGUMENTS = 32_768;
+
+/** The calls that wait, for a list of all threads. An id that a list cannot have is in the log only. */
+function listedCalls(agent: ReactAgent, isForeign: boolean): Listed {
+  const { requestId = "" } = agent.state.run ?? {};
+  const ids = new Set<string>();
+  return storedWaitingCalls(agent, isForeign ? undefined : false).flatMap((call) => {
+    const { toolCallId: callId, name, arguments: given, kind, deadline } = call;
+    if (ids.has(callId) || !/^\P{Cc}{1,512}$/u.test(callId) || !callId.isWellFormed()) return [];
+    ids.add(callId);
+    const isShort = JSON.stringify(given).length <= MAX_LISTED_ARGUMENTS;
+    const body = { agent: agent.settings.name, requestId, name, ...(isShort && { arguments: given }) };
+    return [{ callId, kind, body, ...(deadline !== undefined && { deadline }) }];
+  });
 }
 
 /** An operation or a setting is the same one whenever it is tried, so its time is the store's. */

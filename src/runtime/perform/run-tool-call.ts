@@ -1,6 +1,7 @@
 import type { GuardVerdict } from "../../agent/definition/config.ts";
 import type { AnyTool } from "../../agent/definition/tool.ts";
 import type { ToolExec } from "../../agent/directive.ts";
+import { ruleFor } from "../../agent/react/permission-rules.ts";
 import type { Signal, ToolOutcome } from "../../agent/signal.ts";
 import { ignoreRejection } from "../../thread/errors.ts";
 import type { ToolCall } from "../../thread/message.ts";
@@ -78,7 +79,7 @@ function checkedArguments({ definition, ports }: Scene, call: ToolCall, tool: An
 }
 
 async function executed(scene: Scene, directive: ToolExec, request: LiveRequest): Promise<Called> {
-  const { call, callId, approved } = directive;
+  const { call, callId, approved, edited } = directive;
   if (scene.isStopping()) return undefined;
   const lost = lostOptions(scene, request.id);
   if (lost !== undefined) {
@@ -94,6 +95,8 @@ async function executed(scene: Scene, directive: ToolExec, request: LiveRequest)
     if (before === "answer") return { signal: { type: "answer_needed", ...waits } };
     if (before !== "run") return result(scene, directive, before);
   }
+  const denied = edited && denialOf(await verdictOf(scene, directive, request));
+  if (denied) return result(scene, directive, denied);
   // Approved, and answered from outside.
   if (tool !== undefined && tool.execute === undefined) return { signal: { type: "answer_needed", ...waits } };
   return scene.isStopping() ? undefined : run(scene, directive, request);
@@ -175,9 +178,10 @@ async function beforehand(scene: Scene, directive: ToolExec, tool: AnyTool, requ
   }
   const verdict = await verdictOf(scene, directive, request);
   if (request.abort.signal.aborted) return notRun();
-  if (typeof verdict === "object") {
-    return errorAnswer({ code: "tool_denied", message: `The call was denied and did not run: ${verdict.deny}` });
-  }
+  const denied = denialOf(verdict);
+  if (denied !== undefined) return denied;
+  // The agent denies it. A rule that allows calls is asked only of those that need an approval.
+  if (ruleFor(scene.agent(), call)?.verdict === "deny") return "approval";
   const { context } = scene.scope(requestId);
   const messages = scene.shown(directive.callId);
   const limits = {
@@ -189,6 +193,11 @@ async function beforehand(scene: Scene, directive: ToolExec, tool: AnyTool, requ
   };
   if (verdict === "ask" || (await approvalNeeded(call, tool, context, limits))) return "approval";
   return tool.execute === undefined ? "answer" : "run";
+}
+
+function denialOf(verdict: GuardVerdict): ToolOutcome | undefined {
+  if (typeof verdict !== "object") return undefined;
+  return errorAnswer({ code: "tool_denied", message: `The call was denied and did not run: ${verdict.deny}` });
 }
 
 const GUARD = { name: "guardTools", code: "tool_denied" };

@@ -5,15 +5,16 @@ import { type ModelChoice, modelList, modelNames } from "../../agent/definition/
 import type { AnyTool } from "../../agent/definition/tool.ts";
 import { type WaitingCall, waitingCalls } from "../../agent/react/agent.ts";
 import { modeFailure } from "../../agent/react/call-context.ts";
+import { rulesOf } from "../../agent/react/permission-rules.ts";
 import type { Signal, SteerKind } from "../../agent/signal.ts";
 import type { BranchOptions } from "../../lanes/branch.ts";
 import type { ContextOperation } from "../../lanes/context-operation.ts";
-import { SettingError, toolSetting } from "../../lanes/setting.ts";
+import { type PermissionRule, SettingError, toolSetting } from "../../lanes/setting.ts";
 import type { ContextPolicyInput } from "../../projection/policy/fields.ts";
 import { checkedInput } from "../../projection/policy/policy.ts";
 import type { ExplainedEntry, ProjectionMeta } from "../../projection/projection.ts";
 import { threadNotFound } from "../../stores/errors.ts";
-import type { JsonObject } from "../../thread/json.ts";
+import type { JsonObject, JsonValue } from "../../thread/json.ts";
 import type { Setting } from "../../thread/kinds.ts";
 import type { Content, ToolSpec, UserMessage } from "../../thread/message.ts";
 import type { Thread } from "../../thread/thread.ts";
@@ -25,6 +26,7 @@ import {
   checkContextOperation,
   checkDecider,
   checkResultOptions,
+  checkRevokeOptions,
   checkSenderOptions,
   checkServerOptions,
   checkSettingOptions,
@@ -35,15 +37,18 @@ import {
 import type { AgentRequest, SteerAnswer } from "../request/request.ts";
 import { RequestError, requestCancelled } from "../request/request-error.ts";
 import type { RequestResult } from "../request/result.ts";
+import { checkEdited } from "../tools/approval.ts";
 import { outcomeOf } from "../tools/result.ts";
 import { ask, continueRequest } from "./ask.ts";
-import { commandRefs, decisionOf } from "./command-refs.ts";
+import { commandRefs, decisionOf, rememberOf } from "./command-refs.ts";
 import { explain, view } from "./explain.ts";
 import { factsOf } from "./given.ts";
 import { findBranchPosition, modify, type OperationAnswer } from "./modify.ts";
 import type {
+  ApproveOptions,
   AskArguments,
   AskOptions,
+  DecideOptions,
   Decider,
   ResultOptions,
   SenderOptions,
@@ -53,7 +58,7 @@ import type {
   StopOptions,
 } from "./options.ts";
 import { resultOfRequest } from "./past-request.ts";
-import { set } from "./set.ts";
+import { revokeRule, set } from "./set.ts";
 import { type StartHooks, serverStopped, startLoop } from "./start.ts";
 import { steer } from "./steer.ts";
 import { summarizeRange } from "./summarize-range.ts";
@@ -169,16 +174,41 @@ export class AgentServer<Given extends AnyAgent = AnyAgent> implements AsyncDisp
     return broken === undefined ? waitingCalls(agent) : [];
   }
 
-  /** Lets a call run that waits for approval. The decision is durable when this resolves. */
-  async approve(toolCallId: string, options: Decider = {}): Promise<void> {
+  /**
+   * Lets a call run that waits for approval, with other `arguments` if they are given (`tool_bad_arguments`). The decision is
+   * durable when this resolves.
+   */
+  async approve(toolCallId: string, options: ApproveOptions = {}): Promise<void> {
     checkDecider("approve", options);
-    await this.#decide({ type: "approve", toolCallId, ...decisionOf(options) });
+    const { arguments: given, remember, ...decider } = options;
+    const decision = { ...decisionOf(decider), ...rememberOf({ remember }, this.#live.options.ports) };
+    const edited = given === undefined ? undefined : await this.#edited(toolCallId, given);
+    await this.#decide({
+      type: "approve",
+      toolCallId,
+      ...decision,
+      ...(edited !== undefined && { editedArguments: edited }),
+    });
   }
 
   /** Refuses a call that waits for approval. The model is shown the reason. */
-  async deny(toolCallId: string, options: Decider = {}): Promise<void> {
+  async deny(toolCallId: string, options: DecideOptions = {}): Promise<void> {
     checkDecider("deny", options);
-    await this.#decide({ type: "deny", toolCallId, ...decisionOf(options) });
+    const { remember, ...decider } = options;
+    const rule = rememberOf({ remember }, this.#live.options.ports);
+    await this.#decide({ type: "deny", toolCallId, ...decisionOf(decider), ...rule });
+  }
+
+  /** The permission rules that hold for the open request, else for the active lane. `approve` and `deny` make them. */
+  async rules(): Promise<readonly PermissionRule[]> {
+    return rulesOf(this.#live.agent);
+  }
+
+  /** Takes a rule back, by an entry of the log. False when no rule with this id holds. */
+  async revokeRule(id: string, options: Decider = {}): Promise<boolean> {
+    this.#check();
+    checkRevokeOptions(options);
+    return revokeRule(this.#live, id, options);
   }
 
   /** The result of a call of a tool without `execute`: anything that `execute` may return, also `fail(error)`. */
@@ -365,13 +395,21 @@ export class AgentServer<Given extends AnyAgent = AnyAgent> implements AsyncDisp
     return steer(this.#live, { ...options, kind, content });
   }
 
+  /** Undefined for a call that does not wait: its decision is refused. */
+  async #edited(toolCallId: string, given: JsonValue): Promise<JsonValue | undefined> {
+    await this.#live.mend();
+    const { agent, tools, hookLimit } = this.#live;
+    const call = waitingCalls(agent).find((one) => one.kind === "approval" && one.toolCallId === toolCallId);
+    return call && checkEdited({ id: toolCallId, name: call.name }, given, tools, hookLimit);
+  }
+
   /** Rejects a decision on a call that does not wait for one: the caller believes that it had an effect. */
   async #decide(signal: Extract<Signal, { readonly toolCallId: string }>): Promise<void> {
     this.#check();
     const { before, after } = await this.#live.command(signal);
     if (after.thread.rev > before.thread.rev) return;
     if (after.thread.rev === 0) throw threadNotFound(this.threadId); // for example deleted
-    const message = `No call ${signal.toolCallId} waits for this. It was decided before, or its request has ended.`;
+    const message = `No call ${signal.toolCallId} waits for this. It was decided before, its deadline has passed, or its request has ended.`;
     throw new RequestError({ code: "not_waiting", message });
   }
 }

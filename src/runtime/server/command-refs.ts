@@ -1,6 +1,9 @@
+import type { Remember } from "../../agent/signal.ts";
 import { copyRefs, type Refs } from "../../thread/entry.ts";
+import { isPlainObject } from "../../thread/json.ts";
+import type { RuntimePorts } from "../ports.ts";
 import { RequestError } from "../request/request-error.ts";
-import type { Decider, SenderOptions } from "./options.ts";
+import type { DecideOptions, Decider, SenderOptions } from "./options.ts";
 
 /** The agent writes these refs itself. */
 const OWN_REFS = ["requestId", "runId", "callId", "toolCallId", "iteration", "signalId"] as const;
@@ -28,6 +31,17 @@ export function decisionOf({ by, reason, ...options }: Decider): {
     ...(reason !== undefined && { reason: reason.toWellFormed() }),
     ...commandRefs(options),
   };
+}
+
+/** A rule to remember, with its id. A copy of the pattern, because the caller may change it. */
+export function rememberOf(
+  { remember }: DecideOptions,
+  { ids }: Pick<RuntimePorts, "ids">,
+): { readonly remember?: Remember } {
+  if (remember === undefined) return {};
+  const { pattern } = remember;
+  const copy = isPlainObject(pattern) ? { ...pattern } : pattern; // what is no object is refused with the rule
+  return { remember: { ...remember, pattern: copy, opId: ids("rule") } };
 }
 
 function invalid(message: string): RequestError {

@@ -1,9 +1,11 @@
 import type { AgentConfig, AgentContext, AnyAgent, Limits } from "../../agent/definition/config.ts";
 import type { ModelChoice, ResolveModel } from "../../agent/definition/language-model.ts";
 import type { ResolveTool, Tools } from "../../agent/definition/tool.ts";
+import type { Remember } from "../../agent/signal.ts";
 import type { ContextPolicyInput } from "../../projection/policy/fields.ts";
 import type { ThreadStore } from "../../stores/port.ts";
 import type { Refs } from "../../thread/entry.ts";
+import type { JsonValue } from "../../thread/json.ts";
 import type { OnError } from "../callbacks.ts";
 import type { ServerHeaders } from "../perform/scene.ts";
 import type { RuntimePorts } from "../ports.ts";
@@ -137,6 +139,21 @@ export interface Decider extends SenderOptions {
   readonly by?: string | undefined;
   /** The reason for the decision. A denied call has it in its result. Default: none. */
   readonly reason?: string | undefined;
+}
+
+/** A decision on a call, and the rule that it makes. */
+export interface DecideOptions extends Decider {
+  /**
+   * Makes a permission rule in the same append: it decides the other calls that it covers, those that wait and later ones.
+   * `pattern` has globs by the path of an argument. Default: no rule; the tool of the call, all of its calls, scope "request".
+   */
+  readonly remember?: Omit<Remember, "opId"> | undefined;
+}
+
+/** How a call is approved. */
+export interface ApproveOptions extends DecideOptions {
+  /** What the call runs with instead of its own arguments. They must fit the schema of the tool. Default: its own. */
+  readonly arguments?: JsonValue | undefined;
 }
 
 /** Options of a setting: `setSystemPrompt`, `setContextPolicy`, `registerTool` and `unregisterTool`. */

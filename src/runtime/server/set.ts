@@ -1,10 +1,11 @@
+import { rulesOf } from "../../agent/react/permission-rules.ts";
 import { newestSetting, settingId } from "../../lanes/setting.ts";
 import { type JsonObject, sameJson } from "../../thread/json.ts";
 import type { AiSettingPayload, Setting } from "../../thread/kinds.ts";
 import type { Loop } from "../loop.ts";
 import { decisionOf } from "./command-refs.ts";
 import type { OperationAnswer, OperationSettled } from "./modify.ts";
-import type { SettingOptions } from "./options.ts";
+import type { Decider, SettingOptions } from "./options.ts";
 
 /** Writes a setting at once. An open request keeps what it has: then the setting is deferred, and the log has it already. */
 export async function set(live: Loop, setting: Setting, options: SettingOptions): Promise<OperationAnswer> {
@@ -31,6 +32,25 @@ export async function set(live: Loop, setting: Setting, options: SettingOptions)
     () => APPLIED,
   );
   return { opId, status: "deferred", settled };
+}
+
+/** Takes a permission rule back, on the level where it was made. */
+export async function revokeRule(live: Loop, id: string, options: Decider): Promise<boolean> {
+  const { by, reason, refs } = decisionOf(options);
+  await live.mend();
+  const { run, activeContextRef } = live.agent.state;
+  const rule = rulesOf(live.agent).find((one) => one.id === id);
+  if (rule === undefined) return false;
+  const setting = {
+    opId: live.options.ports.ids("op"),
+    ...(rule.scope === "lane" && { contextRef: run?.lane ?? activeContextRef }),
+    ...(rule.scope === "request" && run !== undefined && { requestId: run.requestId }),
+    ...(by !== undefined && { by }),
+    ...(reason !== undefined && { reason }),
+    setting: { type: "rule", name: id, value: null },
+  } as const;
+  await live.command({ type: "set", setting, ...(refs && { refs }) });
+  return true;
 }
 
 const APPLIED: Promise<OperationSettled> = Promise.resolve({ status: "applied" });

@@ -38,6 +38,7 @@ export async function settingsFor(
     ...(await toolSettings(tools, limit)),
     guards: definition.guardTools !== undefined,
     maxIterations,
+    approval: definition.approval,
     totalTimeoutMs: definition.totalTimeoutMs,
     modelMaxRetries: definition.modelMaxRetries,
     maxAttempts: definition.maxAttempts,
@@ -89,12 +90,13 @@ export async function toolSettings(tools: Tools, limit?: HookLimit): Promise<Pic
 }
 
 /** A function may say of a call that nobody has to approve it: only `true` is a promise. */
-export function traitsOf({ repeatable, needsApproval, execute }: AnyTool): ToolTraits {
+export function traitsOf({ repeatable, needsApproval, execute, approval }: AnyTool): ToolTraits {
   return {
     repeatable: repeatable === true,
     needsApproval: needsApproval === true,
     client: execute === undefined,
     guarded: typeof needsApproval === "function",
+    ...(approval && { approval }),
   };
 }
 

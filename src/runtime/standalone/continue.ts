@@ -7,7 +7,7 @@ import type { Content, UserMessage } from "../../thread/message.ts";
 import { isSuspended, RequestError, requestCancelled } from "../request/request-error.ts";
 import { AgentServer } from "../server/agent-server.ts";
 import { factsOf } from "../server/given.ts";
-import type { Decider } from "../server/options.ts";
+import type { ApproveOptions } from "../server/options.ts";
 import type { CancelOptions, ContinueOptions, Decisions, RunHandle, RunOptions } from "./options.ts";
 import { beginRun } from "./run.ts";
 import { endedHandle, handleOf, LastToken } from "./run-handle.ts";
@@ -164,7 +164,7 @@ async function decideAll(server: AgentServer<AnyAgent>, { approve, deny, answers
 
 type Deciders = Decisions["approve"];
 
-function decidersOf(decisions: Deciders): readonly (readonly [string, Decider])[] {
+function decidersOf(decisions: Deciders): readonly (readonly [string, ApproveOptions])[] {
   if (decisions === undefined) return [];
   return isList(decisions) ? decisions.map((toolCallId) => [toolCallId, {}] as const) : Object.entries(decisions);
 }

@@ -7,7 +7,7 @@ import type { Thread } from "../../thread/thread.ts";
 import type { OnError } from "../callbacks.ts";
 import type { RuntimePorts } from "../ports.ts";
 import type { RequestResult } from "../request/result.ts";
-import type { AskOptions, Decider } from "../server/options.ts";
+import type { ApproveOptions, AskOptions, DecideOptions } from "../server/options.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 
 /** Options of a run without a server: its thread and store, and the options of the ask. */
@@ -32,10 +32,10 @@ interface RunFields {
 
 /** Decisions about calls that wait for an approval or an answer, by the id of the call. */
 export interface Decisions {
-  /** Calls to approve: their ids, or a `Decider` for each. Default: none. */
-  readonly approve?: readonly string[] | { readonly [toolCallId: string]: Decider } | undefined;
-  /** Calls to deny: their ids, or a `Decider` for each. Default: none. */
-  readonly deny?: readonly string[] | { readonly [toolCallId: string]: Decider } | undefined;
+  /** Calls to approve: their ids, or the options of `approve` for each. Default: none. */
+  readonly approve?: readonly string[] | { readonly [toolCallId: string]: ApproveOptions } | undefined;
+  /** Calls to deny: their ids, or the options of `deny` for each. Default: none. */
+  readonly deny?: readonly string[] | { readonly [toolCallId: string]: DecideOptions } | undefined;
   /** The results of calls to tools without `execute`. Default: none. */
   readonly answers?: { readonly [toolCallId: string]: unknown } | undefined;
 }

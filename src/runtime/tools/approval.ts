@@ -1,9 +1,34 @@
-import type { AnyTool } from "../../agent/definition/tool.ts";
+import type { AnyTool, Tools } from "../../agent/definition/tool.ts";
 import { toModelMessages } from "../../providers/ai-sdk/model-messages.ts";
+import { copyJson, type JsonValue } from "../../thread/json.ts";
 import type { Message, ToolCall } from "../../thread/message.ts";
 import { type RuntimePorts, systemRuntimePorts } from "../ports.ts";
+import { RequestError } from "../request/request-error.ts";
+import { type HookLimit, hookAnswer } from "../time-limits.ts";
 import { runLimited } from "./limits.ts";
 import { checkArguments } from "./validate.ts";
+
+/** The arguments that replace those of a call: JSON that fits the schema of its tool. */
+export async function checkEdited(
+  call: Pick<ToolCall, "id" | "name">,
+  given: JsonValue,
+  tools: Tools,
+  limit: HookLimit,
+): Promise<JsonValue> {
+  const { name } = call;
+  const tool = Object.hasOwn(tools, name) ? tools[name] : undefined;
+  if (tool === undefined) {
+    const message = `The tool ${name} is not known in this process, so edited arguments cannot be checked. Approve the call where its request runs.`;
+    throw new RequestError({ code: "unknown_tool", message });
+  }
+  const edited = copyJson(given, "arguments");
+  const code = "tool_bad_arguments";
+  const checked = await hookAnswer(limit, { name: `The schema of ${name}`, code }, () =>
+    checkArguments({ ...call, arguments: edited }, tool),
+  );
+  if ("input" in checked) return edited;
+  throw new RequestError({ code, message: checked.refused.failure?.message ?? `The arguments do not fit ${name}.` });
+}
 
 export interface ApprovalLimits {
   readonly messages?: readonly Message[];

@@ -23,6 +23,7 @@ interface Written {
   readonly reason?: string;
   /** The reason, in logs of 0.1. */
   readonly note?: string;
+  readonly editedArguments?: JsonValue;
 }
 
 /**
@@ -104,7 +105,8 @@ function toolDraft(
   all: readonly Entry[],
 ): EventDraft {
   const written = payload as unknown as Written; // written by us
-  const { content, isError = false, approved = false, note, reason = note, partial, details } = written;
+  const { content, isError = false, approved = false, note, reason = note } = written;
+  const { partial, details, editedArguments } = written;
   const { callId, toolCallId = "" } = refs;
   const { name: toolName = "", arguments: args = {} } = callIn(all, callId, toolCallId) ?? {};
   const of = { ...(callId !== undefined && { callId }), toolCallId, toolName };
@@ -112,7 +114,15 @@ function toolDraft(
     case "approval_requested":
       return { kind, ...of, data: { arguments: args } };
     case "approval_resolved":
-      return { kind, ...of, data: { approved, ...(reason !== undefined && { reason }) } };
+      return {
+        kind,
+        ...of,
+        data: {
+          approved,
+          ...(reason !== undefined && { reason }),
+          ...(editedArguments !== undefined && { arguments: editedArguments }),
+        },
+      };
     case "tool_completed":
       return {
         kind,

@@ -49,6 +49,7 @@ interface Written {
   readonly reason?: string;
   /** The reason, in logs of 0.1. */
   readonly note?: string;
+  readonly editedArguments?: JsonValue;
 }
 
 /**
@@ -148,8 +149,10 @@ function read(message: SpokenMessage, { id, kind, payload, refs }: Entry): void 
     approved,
     note,
     reason = note,
+    editedArguments,
   } = payload as unknown as Written; // written by us
   const { callId, toolCallId = "", signalId = id } = refs;
+  if (editedArguments !== undefined) message.edited(callId, toolCallId, editedArguments);
   if (kind === "approval_requested") message.asked(callId, toolCallId);
   else if (kind === "approval_resolved") message.decided(callId, toolCallId, approved === true, reason);
   else if (role === "assistant") message.answer(callId, { content, toolCalls });
@@ -162,7 +165,7 @@ function read(message: SpokenMessage, { id, kind, payload, refs }: Entry): void 
 interface Call {
   readonly id: string;
   readonly name: string;
-  readonly input: unknown;
+  input: unknown;
   readonly metadata?: PartMetadata | undefined;
   readonly isProviders?: true;
   approval?: { readonly approved?: boolean; readonly reason?: string };
@@ -223,6 +226,11 @@ class SpokenMessage {
   asked(callId: string | undefined, toolCallId: string): void {
     const call = this.#calls.get(approvalIdOf(callId, toolCallId));
     if (call !== undefined) call.approval ??= {};
+  }
+
+  edited(callId: string | undefined, toolCallId: string, input: JsonValue): void {
+    const call = this.#calls.get(approvalIdOf(callId, toolCallId));
+    if (call !== undefined) call.input = thaw(input);
   }
 
   decided(callId: string | undefined, toolCallId: string, approved: boolean, reason: string | undefined): void {

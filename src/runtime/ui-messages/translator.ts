@@ -212,11 +212,17 @@ export class Translator {
   }
 
   #resolve(event: EventOf<"approval_resolved">, thread: Thread | undefined): readonly UIChunk[] {
-    const { approved, reason: given } = event.data;
-    const approvalId = approvalIdOf(event.callId, event.toolCallId);
-    const introduced = this.#introduce(event, argumentsOf(event, thread));
+    const { approved, reason: given, arguments: edited } = event.data;
+    const { toolCallId, toolName } = event;
+    const approvalId = approvalIdOf(event.callId, toolCallId);
+    const known = this.#introduce(event, edited ?? argumentsOf(event, thread));
+    // Announced once more, the call has its edited input. The client then forgets that the call waits.
+    const isRenewed = edited !== undefined && known.length === 0;
+    const renewed: readonly UIChunk[] = [{ type: "tool-input-available", toolCallId, toolName, input: edited }];
+    const introduced = isRenewed ? renewed : known;
     const told = this.#told.get(approvalId);
-    const asked = told?.isAsked || this.#options.after !== undefined ? [] : this.#ask(event);
+    const isAsked = !isRenewed && (told?.isAsked || this.#options.after !== undefined);
+    const asked = isAsked ? [] : this.#ask(event);
     if (told !== undefined) told.isDenied = !approved;
     const reason = given === undefined ? {} : { reason: given };
     return [...introduced, ...asked, { type: "tool-approval-response", approvalId, approved, ...reason }];

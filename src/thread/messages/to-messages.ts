@@ -152,8 +152,22 @@ function itemsOf(entries: readonly Entry[]): readonly Item[] {
     };
     if (isMore) items[items.length - 1] = item;
     else items.push(item);
+    editCall(items, entry);
   }
   return items;
+}
+
+/** A call whose arguments were edited is written with those that it ran with. */
+function editCall(items: Item[], { payload, refs }: Entry): void {
+  const { editedArguments, toolCallId = refs.toolCallId }: JsonObject = payload;
+  if (editedArguments === undefined) return;
+  const at = items.findLastIndex(({ neutral }) => neutral.toolCalls?.some(({ id }) => id === toolCallId));
+  const item = items[at];
+  if (item === undefined) return;
+  const toolCalls = item.neutral.toolCalls?.map((call) =>
+    call.id === toolCallId ? { ...call, arguments: editedArguments } : call,
+  );
+  items[at] = { ...item, neutral: { ...item.neutral, ...(toolCalls && { toolCalls }) } };
 }
 
 /**

@@ -40,6 +40,32 @@ describe("a call that needs approval", () => {
     );
   });
 
+  test("is run and answered with the arguments of its approval, which the log has beside its own", () => {
+    const editedArguments = { to: "Bea" };
+    const approved = waiting.when({ type: "approve", toolCallId: "p", by: "anna", editedArguments });
+    approved.then(
+      [{ kind: "approval_resolved", payload: { approved: true, by: "anna", editedArguments } }],
+      [
+        { type: "emit", event: { kind: "approval_resolved", data: { arguments: editedArguments } } },
+        { type: "tool_exec", approved: true, edited: true, call: { id: "p", arguments: editedArguments } },
+      ],
+    );
+    const outcome = { content: "paid", isError: false };
+    const ran = waiting
+      .given([{ type: "approve", toolCallId: "p", editedArguments }])
+      .when({ type: "tool_result", callId: "call_1", toolCallId: "p", outcome });
+    ran.then([{ payload: { role: "tool", toolCallId: "p", editedArguments } }], [{ type: "llm_stream" }]);
+    const [llm] = ran.directives.filter(({ type }) => type === "llm_stream");
+    const shown =
+      llm?.type === "llm_stream" ? llm.messages.flatMap((one) => ("toolCalls" in one ? one.toolCalls : [])) : [];
+    expect(shown).toEqual([{ id: "p", name: "pay", arguments: editedArguments }]);
+  });
+
+  test("that is denied is not edited", () => {
+    const denied = waiting.when({ type: "deny", toolCallId: "p", editedArguments: { to: "Bea" } });
+    expect(JSON.stringify(denied.agent.thread.toArray())).not.toContain("editedArguments");
+  });
+
   test("that is denied gives the model an error, with the reason", () => {
     waiting
       .when({ type: "deny", toolCallId: "p", reason: "Too much." })

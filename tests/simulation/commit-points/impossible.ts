@@ -5,7 +5,6 @@ export const IMPOSSIBLE: Readonly<Record<string, string>> = {
   "ask > endEntry": "an ask that cannot be shown is refused before anything is written",
   "ask > ai_context_operation": "an ask that is refused has no run that an operation could wait for",
   "llm_error > resultEntry": "no call is open while a model is asked",
-  "approval_needed > steerEntry": "a call that needs approval ends its exchange only where the request ends",
   "answer_needed > steerEntry": "a call that needs an answer ends its exchange only where the request ends",
   "approve > resultEntry": "what is approved runs, and its result is another signal",
   "approve > endEntry": "what is approved runs first",

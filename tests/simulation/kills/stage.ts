@@ -1,6 +1,6 @@
 import type { AgentConfig } from "../../../src/agent/definition/config.ts";
 import { defineAgent } from "../../../src/agent/definition/define-agent.ts";
-import { openCalls } from "../../../src/agent/react/state.ts";
+import { type OpenCall, openCalls } from "../../../src/agent/react/state.ts";
 import type { RuntimePorts } from "../../../src/runtime/ports.ts";
 import type { AgentServer } from "../../../src/runtime/server/agent-server.ts";
 import type { FaultPlan } from "../../../src/testing/fault-store/fault.ts";
@@ -214,8 +214,19 @@ export class Stage {
     const { run } = this.world.log.state;
     const server = this.#server;
     for (const { call, status } of run === undefined ? [] : openCalls(run)) {
-      if (status === "approval_requested") await server.approve(call.id);
+      if (status === "approval_requested") await this.#approve(call.id);
       else if (CLIENT_TOOLS.has(call.name)) await server.answer(call.id, "yes");
+    }
+  }
+
+  /** Says yes, or waits for the deadline to decide, which has passed. */
+  async #approve(toolCallId: string): Promise<void> {
+    try {
+      await this.#server.approve(toolCallId);
+    } catch (error) {
+      if (Object(error).code !== "not_waiting") throw error;
+      const waits = ({ call, status }: OpenCall) => call.id === toolCallId && status === "approval_requested";
+      await this.#until(() => !(this.world.log.state.run?.calls ?? []).some(waits));
     }
   }
 

@@ -1,3 +1,4 @@
+import type { Entry } from "heddle";
 import { apiError } from "../../../src/scripted-model/answer.ts";
 import { THREAD_ID } from "../../../src/testing/simulation/simulation-state.ts";
 import type { Stage, Story } from "./stage.ts";
@@ -57,6 +58,83 @@ const TOLD: readonly Story[] = [
       await set(stage, "during", (server) => server.setSystemPrompt("Be long.", { opId: "during" }));
       await set(stage, "removed", (server) => server.unregisterTool("broken", { opId: "removed" }));
       await stage.ended();
+    },
+  },
+  {
+    name: "an approval that is remembered, and settles others, also later",
+    rules: (prompt) => {
+      const results = prompt.split('"role":"tool"').length - 1;
+      if (results === 0)
+        return {
+          calls: [
+            ["send", 1],
+            ["send", 2],
+            ["look", 3],
+            ["send", 4],
+          ],
+        };
+      return results === 4 ? { calls: [["send", 5]] } : "Done.";
+    },
+    play: async (stage) => {
+      await begun(stage);
+      await stage.waiting();
+      await stage.server.approve("call_0", { by: "ann", remember: { scope: "thread" } });
+      stage.world.acknowledged.add("the rule, with all that it decides", ({ thread }) => {
+        const decided = thread.filterByKind("approval_resolved").length;
+        return thread.filterByKind("ai_setting").length === 1 && decided >= 3;
+      });
+      await stage.ended();
+    },
+  },
+  {
+    name: "a denial that is remembered, while words wait",
+    modelThinks: true,
+    rules: (prompt) => {
+      const results = prompt.split('"role":"tool"').length - 1;
+      return results < 2 ? { calls: [["send", results + 1]] } : "Done.";
+    },
+    play: async (stage) => {
+      await begun(stage);
+      await stage.waiting();
+      await stage.server.deny("call_0", { reason: "no", remember: {} });
+      await stage.steer("Be quick.");
+      await stage.ended();
+    },
+  },
+  {
+    name: "approvals that come too late while words wait",
+    rules: calling(["send", 1], ["send", 2]),
+    config: { approval: { timeoutMs: 2_000 } },
+    play: async (stage) => {
+      await begun(stage);
+      await stage.waiting();
+      await stage.steer("Be quick.");
+      await stage.ended();
+    },
+  },
+  {
+    name: "an approval that comes too late and fails the request, with an operation that waits",
+    rules: calling(["send", 1], ["slow", 2]),
+    config: { approval: { timeoutMs: 2_000, onTimeout: "fail" } },
+    operationBehindAsk: 1,
+    play: async (stage) => {
+      await begun(stage);
+      await stage.ended();
+    },
+    ends: ["failed", "completed"],
+  },
+  {
+    name: "an approval that edits the arguments",
+    rules: calling(["send", 1]),
+    play: async (stage) => {
+      await begun(stage);
+      await stage.waiting();
+      await stage.server.approve("call_0", { by: "ann", arguments: { serial: 1, edited: true } });
+      const isEdited = ({ payload }: Entry) => "editedArguments" in payload;
+      stage.world.acknowledged.add("the edit", ({ thread }) => thread.filterByKind("approval_resolved").some(isEdited));
+      await stage.ended();
+      const results = stage.world.log.thread.filterByRef("toolCallId", "call_0").filter(isEdited);
+      if (results.length !== 2) throw new Error("the result does not say what the call ran with");
     },
   },
   {

@@ -1,6 +1,10 @@
+import type { PartMetadata } from "heddle/core";
 import type { Item, SaidCall } from "./read.ts";
 
 export interface Call extends SaidCall {
+  /** Those of the answer, until a result says what it ran with. */
+  arguments: SaidCall["arguments"];
+  metadata?: PartMetadata;
   /** The item that made it. */
   readonly by: Item;
   result?: Item;
@@ -55,8 +59,11 @@ export function structureOf(walked: readonly Walked[]): Structure {
     if (what.type === "blank" || what.type === "nothing") continue;
     if (what.type === "result") {
       const call = calledFor(item, blocks, (call) => call.result === undefined);
-      if (call !== undefined) call.result = item;
-      else dropped.push({ item, rule: calledFor(item, blocks, () => true) ? "second_result" : "result_without_call" });
+      if (call !== undefined) {
+        call.result = item;
+        edit(call, what.edited);
+      } else
+        dropped.push({ item, rule: calledFor(item, blocks, () => true) ? "second_result" : "result_without_call" });
     } else if (what.type === "assistant") {
       const calls = what.calls.map((call): Call => ({ ...call, by: item }));
       if (newest !== undefined && joins(item, newest, before)) {
@@ -72,6 +79,15 @@ export function structureOf(walked: readonly Walked[]): Structure {
     before = item;
   }
   return { blocks, dropped };
+}
+
+/** Edited, the call has its new arguments, and is not the one that OpenAI has stored. */
+function edit(call: Call, edited: SaidCall["arguments"] | undefined): void {
+  if (edited === undefined) return;
+  call.arguments = edited;
+  const kept = Object.entries(call.metadata ?? {}).filter(([owner]) => owner !== "openai" && owner !== "azure");
+  if (kept.length > 0) call.metadata = Object.fromEntries(kept);
+  else delete call.metadata;
 }
 
 function joins(item: Item, newest: Block, before: Item | undefined): boolean {

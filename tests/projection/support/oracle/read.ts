@@ -30,6 +30,7 @@ type What =
       readonly isError: boolean;
       readonly toolCallId: string | undefined;
       readonly name: string | undefined;
+      readonly edited: JsonValue | undefined;
     }
   | { readonly type: "unreadable"; readonly error: ProjectionError }
   | { readonly type: "blank" | "nothing" };
@@ -117,7 +118,8 @@ function readPlace(place: Place): What {
         : assistant(content, thinkingOf(payload), callsOf(payload));
     default: {
       const isError = payload["isError"] === true;
-      return resultOf({ content, isError }, toolCallId, textAt(payload, "name"));
+      const edited = payload["editedArguments"];
+      return { ...resultOf({ content, isError }, toolCallId, textAt(payload, "name")), edited };
     }
   }
 }
@@ -134,8 +136,10 @@ function legal(said: EntryMessage): What {
       return { type: "relabelled", content: `System message:\n${said.content}` };
     case "assistant":
       return assistant(said.content, [], said.toolCalls ?? []);
-    case "tool_result":
-      return resultOf({ content: said.content, isError: said.isError === true }, said.toolCallId, said.name);
+    case "tool_result": {
+      const { toolCallId, name, editedArguments: edited } = said;
+      return { ...resultOf({ content: said.content, isError: said.isError === true }, toolCallId, name), edited };
+    }
     default:
       return said satisfies never;
   }
@@ -148,8 +152,12 @@ function assistant(content: Content, thinking: readonly ThinkingPart[], calls: r
 
 type Outcome = { readonly content: Content; readonly isError: boolean };
 
-function resultOf({ content, isError }: Outcome, toolCallId: string | undefined, name: string | undefined): What {
-  return { type: "result", content: legalResult(content, isError), isError, toolCallId, name };
+function resultOf(
+  { content, isError }: Outcome,
+  toolCallId: string | undefined,
+  name: string | undefined,
+): Extract<What, { readonly type: "result" }> {
+  return { type: "result", content: legalResult(content, isError), isError, toolCallId, name, edited: undefined };
 }
 
 function outcomeOf(result: JsonValue): Outcome {

@@ -20,6 +20,8 @@ interface PlannedCall {
   /** Whoever has the lowest finishes first. */
   readonly rank: number;
   readonly fate: "answered" | "missing" | "late" | "twice";
+  /** What it ran with, if its approval has edited it. */
+  readonly edited: JsonValue | undefined;
 }
 
 const plannedCall: fc.Arbitrary<PlannedCall> = fc.record({
@@ -32,6 +34,7 @@ const plannedCall: fc.Arbitrary<PlannedCall> = fc.record({
     { weight: 10, arbitrary: fc.constant("answered" as const) },
     fc.constantFrom("missing" as const, "late" as const, "twice" as const),
   ),
+  edited: maybe(2, args),
 });
 
 const round = fc.record({
@@ -120,7 +123,7 @@ function thoughtOver(draft: Draft, { thinking, model, isFingerprinted }: Thought
   };
 }
 
-function answerOf({ id, name, result }: PlannedCall, vocabulary: string, refs: Refs): Draft {
+function answerOf({ id, name, result, edited }: PlannedCall, vocabulary: string, refs: Refs): Draft {
   const toolCallId = id !== undefined && { toolCallId: id };
   return ({ lane }) => {
     if (vocabulary === "plain") return { kind: "tool_result", payload: { ...toolCallId, name, result }, refs };
@@ -135,6 +138,7 @@ function answerOf({ id, name, result }: PlannedCall, vocabulary: string, refs: R
       content,
       ...(isError && { isError }),
       ...details,
+      ...(edited !== undefined && { editedArguments: edited }),
     };
     return { kind: "ai_message", payload, refs };
   };
