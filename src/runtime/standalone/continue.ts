@@ -4,6 +4,7 @@ import type { AgentEvent } from "../../agent/event.ts";
 import { openCalls, type Run } from "../../agent/react/state.ts";
 import type { Signal } from "../../agent/signal.ts";
 import type { Content, UserMessage } from "../../thread/message.ts";
+import type { Loop } from "../loop.ts";
 import { isSuspended, RequestError, requestCancelled } from "../request/request-error.ts";
 import { AgentServer } from "../server/agent-server.ts";
 import { factsOf } from "../server/given.ts";
@@ -42,10 +43,20 @@ export async function continueRun<Given extends AnyAgent>(
   const last = new LastToken(token);
   const { context, tools, headers } = options;
   if (tools !== undefined) await factsOf(tools); // throws here, because later it would fail the run
-  const server = await openServer(agent, setup, verified, { context, tools, headers, listen: last.listen });
+  let live: Loop | undefined;
+  const opened = (loop: Loop): void => {
+    live = loop;
+  };
+  const server = await openServer(agent, setup, verified, { context, tools, headers, listen: last.listen, opened });
   try {
     const { request } = server;
-    if (request === undefined) throw lost(verified.state.requestId);
+    if (request === undefined) {
+      const now = live?.agent.state.last;
+      if (live === undefined || now?.run.runId !== run?.runId || now === undefined)
+        throw lost(verified.state.requestId);
+      await server.stop({ graceMs: 0 }); // it ended as it was resumed, for example at its deadline
+      return endedHandle(agent, live.agent, now, token);
+    }
     cancelWith(server, request.id, signal);
     await decideAll(server, options);
     return handleOf(server, request, setup, last);
@@ -72,6 +83,7 @@ interface ServerStart {
   readonly tools?: Tools | undefined;
   readonly headers?: ContinueOptions<AnyAgent>["headers"];
   readonly listen: (event: AgentEvent) => void;
+  readonly opened?: (live: Loop) => void;
   /** A signal to post instead of resuming the run. */
   readonly instead?: Signal;
 }
@@ -81,7 +93,7 @@ async function openServer<Given extends AnyAgent>(
   agent: Given,
   setup: RunSetup,
   token: RunToken,
-  { context, tools, headers, listen, instead }: ServerStart,
+  { context, tools, headers, listen, opened, instead }: ServerStart,
 ): Promise<AgentServer<Given>> {
   const { store, isOwn, ports, telemetry, warn, onError } = setup;
   const { thread, threadId, rev } = token;
@@ -104,6 +116,7 @@ async function openServer<Given extends AnyAgent>(
       unclaimed: isOwn,
       tokens: runTokens(setup, threadId),
       listen,
+      ...(opened && { opened }),
       claimed: async () => {
         if (thread !== undefined) mayHaveStarted = (await saveThread(setup, thread)) >= rev;
       },
