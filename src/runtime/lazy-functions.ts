@@ -63,7 +63,10 @@ export async function toolSpecsOf(tools: Tools, options?: SpecOptions): Promise<
 }
 
 /** The tools of an MCP server, through a connected client. */
-export async function mcpTools(client: McpClient, options?: McpOptions): Promise<{ [name: string]: Tool<JsonObject> }> {
+export async function mcpTools(
+  client: McpClient | (() => Promise<McpClient>),
+  options?: McpOptions,
+): Promise<{ [name: string]: Tool<JsonObject> }> {
   return mcp.mcpTools(client, options);
 }
 
