@@ -209,6 +209,9 @@ export async function* textOf(log: EventLog): AsyncGenerator<string, void> {
   }
 }
 
+/** Events of a call that replace the one before. */
+const REPLACED: ReadonlySet<EventKind> = new Set(["keepalive", "tool_output", "tool_data"]);
+
 /** The events that one iteration has not yielded yet. */
 interface Reader {
   events: AgentEvent[];
@@ -223,7 +226,7 @@ export class EventLog {
   readonly #kept: AgentEvent[] = [];
   readonly #readers = new Set<Reader>();
   readonly #keeps: (event: AgentEvent) => boolean;
-  /** The last keepalive and output of each call. It replaces the earlier ones, so that a long request does not grow. */
+  /** The last keepalive, output and part of one id of each call. It replaces the earlier ones, so that a long request does not grow. */
   readonly #latest = new Map<string, AgentEvent>();
   #closed = false;
   #last: number;
@@ -252,8 +255,9 @@ export class EventLog {
 
   #keep(event: AgentEvent): void {
     this.#kept.push(event);
-    if (event.kind !== "keepalive" && event.kind !== "tool_output") return;
-    const call = `${event.kind} ${event.callId} ${event.toolCallId}`;
+    const part = event.kind === "tool_data" ? event.data.id : "";
+    if (part === undefined || !REPLACED.has(event.kind)) return;
+    const call = `${event.kind} ${event.callId} ${event.toolCallId} ${part}`;
     const before = this.#latest.get(call);
     if (before !== undefined) this.#kept.splice(this.#kept.lastIndexOf(before), 1);
     this.#latest.set(call, event);

@@ -101,6 +101,7 @@ describe("the parts that a tool writes", () => {
       { type: "data-progress", id: "p", data: { percent: 90 } },
     ]);
     const events = (await eventsOf(request)).flatMap((event) => (event.kind === "tool_data" ? [event.data] : []));
+    expect(events.map(({ id }) => id)).toEqual(["p", undefined]); // a late reader gets the newest of one id
     expect(events.at(-1)).toEqual({ type: "data-note", data: "7", transient: true });
     expect(JSON.stringify((await server.thread()).toArray())).not.toContain("percent");
   });
