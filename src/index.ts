@@ -82,6 +82,7 @@ export { projectFromStore } from "./stores/project-from-store.ts";
 export type { Entry, EntryInput, EntryInputByKind, Refs } from "./thread/entry.ts";
 export { HeddleError, ThreadError } from "./thread/errors.ts";
 export { escapeHidden } from "./thread/hidden-characters.ts";
+export { httpStatusOf } from "./thread/http-status.ts";
 export type { JsonObject, JsonValue } from "./thread/json.ts";
 export type { EntryKinds } from "./thread/kinds.ts";
 export type { Content, Message, Part, ToolCall, ToolSpec } from "./thread/message.ts";

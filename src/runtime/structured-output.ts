@@ -3,14 +3,20 @@ import type { OutputCheck } from "../agent/signal.ts";
 import { copyJsonRepaired, isPlainObject, type JsonObject, type JsonValue, sameJson } from "../thread/json.ts";
 import { type Content, contentText } from "../thread/message.ts";
 import type { HookLimit } from "./time-limits.ts";
-import { isJsonSchema, isStandard, resolveSchema, toolSpecsOf } from "./tools/schemas.ts";
+import { isJsonSchema, isStandard, jsonSchemaOf, resolveSchema } from "./tools/schemas.ts";
 
 const MAX_ISSUES = 10;
 
 /** Checks whether an answer is JSON that matches the schema. A code fence around the JSON is removed. */
 export async function checkOutput(content: Content, schema: InputSchema): Promise<OutputCheck> {
   const json = parseJson(contentText(content)) ?? parseJson(lastText(content));
-  return json === undefined ? { ok: false, issues: ["it is not JSON"] } : validate(json.value, schema);
+  if (json === undefined) return { ok: false, issues: ["it is not JSON"] };
+  const checked = await validate(json.value, schema);
+  const inner = unwrapped(json.value);
+  // An issue at the key means that the schema has this key itself.
+  if (checked.ok || inner === undefined || checked.issues.some((issue) => /^(elements|result)\b/.test(issue)))
+    return checked;
+  return validate(inner.value, schema);
 }
 
 async function validate(value: unknown, input: InputSchema): Promise<OutputCheck> {
@@ -64,10 +70,32 @@ function parseJson(text: string): { readonly value: unknown } | undefined {
 const SHORTEST_FENCE = /```(?:json)?([\s\S]*?)```/i;
 const LONGEST_FENCE = /```(?:json)?([\s\S]*)```/i;
 
-/** The JSON Schema of the output, for providers with structured outputs. */
-export async function outputSchemaOf(output: InputSchema, limit: HookLimit): Promise<JsonObject | undefined> {
-  const [spec] = await toolSpecsOf({ output: { inputSchema: output } }, { limit });
-  return spec?.inputSchema;
+/**
+ * The JSON Schema of the output, for providers with structured outputs. They take objects only, so any other value is asked for in
+ * one, as the AI SDK does: a list as `elements`, a choice or a scalar as `result`.
+ */
+export async function outputSchemaOf(output: InputSchema, limit: HookLimit): Promise<JsonObject> {
+  const { $defs, definitions, ...schema } = await jsonSchemaOf("output", output, { limit });
+  const shared = { ...($defs !== undefined && { $defs }), ...(definitions !== undefined && { definitions }) };
+  if (isOfObject(schema)) return { type: "object", ...schema, ...shared };
+  const key = schema["type"] === "array" ? "elements" : "result";
+  return { type: "object", properties: { [key]: schema }, required: [key], additionalProperties: false, ...shared };
+}
+
+function isOfObject(schema: JsonValue | undefined): boolean {
+  if (!isObject(schema)) return false;
+  const { type, anyOf, oneOf } = schema;
+  const branches = anyOf ?? oneOf;
+  if (type !== undefined) return type === "object";
+  if (Array.isArray(branches)) return branches.every(isOfObject);
+  return !("enum" in schema || "const" in schema);
+}
+
+/** The value in the object in which a list, a choice or a scalar was asked for. */
+function unwrapped(value: unknown): { readonly value: unknown } | undefined {
+  if (!isPlainObject(value)) return undefined;
+  const [[key, inner] = [], ...others] = Object.entries(value);
+  return others.length === 0 && (key === "elements" || key === "result") ? { value: inner } : undefined;
 }
 
 type Type = "null" | "boolean" | "number" | "string" | "array" | "object" | "integer";

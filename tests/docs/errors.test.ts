@@ -35,3 +35,28 @@ test("docs/errors.md names every class of error", () => {
   const classes = Object.keys({ ...heddle, ...stores }).filter((name) => name.endsWith("Error"));
   expect(classes.filter((name) => !page.includes(name))).toEqual([]);
 });
+
+test("docs/errors.md has the HTTP status of every code, as httpStatusOf gives it", () => {
+  const statuses = [...page.matchAll(/^\| `([a-z_]+)` \| (\d+) \|/gm)].map(([, code, status]) => [
+    code,
+    Number(status),
+  ]);
+  expect(statuses.map(([code]) => code)).toEqual(documented);
+  expect(statuses).toEqual(documented.map((code) => [code, heddle.httpStatusOf(code)]));
+});
+
+test("every code with a status is documented", () => {
+  const source = readFileSync(`${root}src/thread/http-status.ts`, "utf8");
+  const table = source.slice(source.indexOf("STATUSES"), source.indexOf("};"));
+  const listed = [...table.matchAll(/"((?:[a-z_]+ ?)+)"/g)].flatMap(([, codes]) => (codes ?? "").trim().split(" "));
+  expect(listed.filter((code) => !documented.includes(code))).toEqual([]);
+});
+
+test("the status of an error is that of its code, of a failed request that of its failure, and else 500", () => {
+  const { ConflictError, httpStatusOf, RequestError } = heddle;
+  const failure = { code: "model_rate_limited", message: "Wait." };
+  const failed = new RequestError({ code: "request_failed", message: "Wait.", failure });
+  expect([new ConflictError("t", 0, 1), failed, new Error("no"), undefined].map(httpStatusOf)).toEqual([
+    409, 429, 500, 500,
+  ]);
+});

@@ -1,5 +1,7 @@
+import { jsonSchema } from "heddle";
 import { describe, expect, test } from "vitest";
-import { checkOutput } from "../../src/runtime/structured-output.ts";
+import { z } from "zod";
+import { checkOutput, outputSchemaOf } from "../../src/runtime/structured-output.ts";
 import { anything, eventsOf, expectWhole, failureOf, proveAll, stage, told } from "./support/stage.ts";
 
 /** A Standard Schema for { n: number }, which doubles. */
@@ -150,5 +152,60 @@ describe("a request with an output", () => {
       ok: false,
       issues: ["list is missing"],
     });
+  });
+});
+
+describe("an output that is no object", () => {
+  const limit = { ports: { after: () => () => undefined }, timeoutMs: 1 };
+  const wrapped = (key: string, schema: object) => ({
+    type: "object",
+    properties: { [key]: expect.objectContaining(schema) },
+    required: [key],
+    additionalProperties: false,
+  });
+
+  test("is asked for in an object, and an object is not", async () => {
+    expect(await outputSchemaOf(z.array(z.string()), limit)).toEqual(wrapped("elements", { type: "array" }));
+    expect(await outputSchemaOf(z.enum(["a", "b"]), limit)).toEqual(wrapped("result", { enum: ["a", "b"] }));
+    expect(await outputSchemaOf(z.number(), limit)).toEqual(wrapped("result", { type: "number" }));
+    expect(await outputSchemaOf({ enum: [1, 2] } as never, limit)).toEqual(wrapped("result", { enum: [1, 2] }));
+    const union = z.union([z.object({ a: z.string() }), z.object({ b: z.string() })]);
+    expect(await outputSchemaOf(union, limit)).toMatchObject({ type: "object", anyOf: [{}, {}] });
+    const defs = { $defs: { word: { type: "string" } } };
+    const list = { type: "array", items: { $ref: "#/$defs/word" } } as const;
+    expect(await outputSchemaOf({ ...list, ...defs } as never, limit)).toEqual({
+      ...wrapped("elements", list),
+      ...defs,
+    });
+  });
+
+  test.each([
+    ["a list", z.array(z.string()), '{"elements":["a"]}', ["a"]],
+    ["a list without the object", z.array(z.string()), '["a"]', ["a"]],
+    ["a choice", z.enum(["yes", "no"]), '{"result":"yes"}', "yes"],
+    ["a number", z.number(), '{"result":4}', 4],
+    ["a plain schema", { type: "array", items: { type: "number" } }, '{"elements":[4]}', [4]],
+    ["an object with this key", z.object({ result: z.number() }), '{"result":4}', { result: 4 }],
+  ])("is taken out of it: %s", async (_name, schema, text, object) => {
+    expect(await checkOutput(text, schema as never)).toEqual({ ok: true, object });
+  });
+
+  test("the mistakes are those of the value, or of the object that has the key itself", async () => {
+    const list = await checkOutput('{"elements":["a",4]}', z.array(z.string()) as never);
+    expect(list).toMatchObject({ ok: false, issues: [expect.stringMatching(/^1: /)] });
+    const own = await checkOutput('{"result":"x"}', z.object({ result: z.number() }) as never);
+    expect(own).toMatchObject({ ok: false, issues: [expect.stringMatching(/^result: /)] });
+  });
+
+  test("is the object of the result, also when it is read from the log", async () => {
+    const on = await stage();
+    const output = jsonSchema<string[]>({ type: "array", items: { type: "string" } }) as never;
+    const server = await on.start({ output, script: ['{"elements":[4]}', '{"elements":["a","b"]}'] });
+    const { id, result } = await on.end(server.ask("Letters?"));
+    expect((await on.end(result)).object).toEqual(["a", "b"]);
+    await on.end(server.stop());
+    const later = await on.start({ output });
+    expect((await on.end(later.result(id))).object).toEqual(["a", "b"]);
+    await on.end(later.stop());
   });
 });

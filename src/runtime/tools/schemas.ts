@@ -65,10 +65,16 @@ function providerSpec(name: string, tool: AnyTool): ToolSpec {
   }
 }
 
-async function schemaOf(name: string, given: unknown, options: SpecOptions): Promise<JsonObject> {
+/** The JSON Schema of a tool or an output. Its root may be of any type. */
+export async function jsonSchemaOf(name: string, given: unknown, options: SpecOptions): Promise<JsonObject> {
   const schema = await convertedSchema(name, given, options);
   if (!isPlainObject(schema)) throw unsupported(name, `It is ${describe(schema)}.`);
   const { $schema: _, ...copy } = copied(name, schema);
+  return copy;
+}
+
+async function schemaOf(name: string, given: unknown, options: SpecOptions): Promise<JsonObject> {
+  const copy = await jsonSchemaOf(name, given, options);
   const type = copy["type"];
   if (type !== undefined && type !== "object") {
     throw unsupported(name, "It must describe an object. Wrap the value in one.");

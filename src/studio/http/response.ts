@@ -1,5 +1,6 @@
-import { PolicyError, ProjectionError } from "../../projection/error.ts";
+import { ProjectionError } from "../../projection/error.ts";
 import { type ErrorFacts, HeddleError } from "../../thread/errors.ts";
+import { httpStatusOf } from "../../thread/http-status.ts";
 import type { JsonObject } from "../../thread/json.ts";
 
 /** A request that Studio refuses, or a Studio that cannot start. `status` is the HTTP status. */
@@ -80,40 +81,6 @@ export function textStream(parts: AsyncIterable<string>): ReadableStream<Uint8Ar
   );
 }
 
-/** The HTTP status of error codes. For other codes see `statusOf`. */
-const STATUS: { readonly [code: string]: number } = {
-  thread_not_found: 404,
-  call_not_found: 404,
-  busy: 409,
-  conflict: 409,
-  context_op_id_reused: 409,
-  entry_id_reused: 409,
-  not_accepted: 409,
-  not_waiting: 409,
-  nothing_to_summarize: 409,
-  request_id_reused: 409,
-  stale_holder: 409,
-  summary_failed: 409,
-  summary_not_accepted: 409,
-  thread_diverged: 409,
-  thread_exists: 409,
-  thread_held: 409,
-  not_json: 400,
-  thread_corrupt: 400, // for a thread in the request body; for a stored thread the code is `corrupt`
-  seq_out_of_range: 400,
-  empty_ask: 400,
-  too_large: 413,
-  pending_overflow: 422,
-  store_full: 507,
-  server_stopped: 503,
-  store_busy: 503,
-  store_closed: 503,
-  store_unreachable: 503,
-};
-
-/** Error codes of this form are client errors, with status 400. */
-const OF_THE_CALLER = /^(invalid_|unknown_|context_op_|op_)|_(invalid|unknown)$/;
-
 /**
  * Turns any error into a response. Messages of errors that are not Heddle's are not sent, because they may contain
  * paths or keys.
@@ -124,17 +91,10 @@ export function errorResponse(error: unknown): Response {
     return json({ error: { code: "internal", message, retryable: false } }, 500);
   }
   const { code, message, retryable } = error;
+  const status = StudioError.isInstance(error) ? error.status : httpStatusOf(code);
   const headers: { [name: string]: string } = {};
   if (StudioError.isInstance(error) && error.allow !== undefined) headers["allow"] = error.allow;
-  return json({ error: { code, message, retryable, ...numbersOf(error) } }, statusOf(error), headers);
-}
-
-function statusOf(error: HeddleError): number {
-  if (StudioError.isInstance(error)) return error.status;
-  const known = STATUS[error.code];
-  if (known !== undefined) return known;
-  if (PolicyError.isInstance(error) || OF_THE_CALLER.test(error.code)) return 400;
-  return ProjectionError.isInstance(error) ? 422 : 500;
+  return json({ error: { code, message, retryable, ...numbersOf(error) } }, status, headers);
 }
 
 /** The token counts of a budget error, for the response. */
