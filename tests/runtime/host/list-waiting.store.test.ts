@@ -43,7 +43,7 @@ describe.each(STORES)("the calls of all threads that wait, %s", (_, open) => {
       for await (const _event of request.events({ until: "waiting" }));
       requests.push(request);
     }
-    const other = make({ agent: agentOf([], { tools }), store: watched });
+    const other = make({ agent: agentOf([], { tools, name: "payer" }), store: watched });
     const { calls, cursor } = await other.waiting();
     expect([reads, cursor]).toEqual([["waiting"], undefined]);
     expect(calls.map(({ threadId, toolCallId, kind }) => [threadId, toolCallId, kind]).toSorted()).toEqual([
