@@ -13,6 +13,7 @@ export const IMPOSSIBLE: Readonly<Record<string, string>> = {
   "fail > resultEntry": "the time limit stands still while nothing is at work; what is at work reports first",
   "fail > endEntry": "the time limit stands still while nothing is at work; what is at work reports first",
   "fail > ai_context_operation": "the time limit stands still while nothing is at work; what is at work reports first",
+  "checked > resultEntry": "an exchange is checked when all of its calls have results",
   "finish > steerEntry": "words on their way are told that the request is closed",
   "summary_result > resultEntry": "no call is open while a summary is awaited",
   "summary_failed > resultEntry": "no call is open while a summary is awaited",

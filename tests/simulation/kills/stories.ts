@@ -539,9 +539,20 @@ const TOLD: readonly Story[] = [
   {
     name: "stopped by its own word",
     rules: () => ({ calls: [["look", 1]] }),
-    config: { stopWhen: ({ iteration }) => iteration === 2 },
+    config: { stopWhen: ({ iteration }) => iteration === 2, onRequestEnd: () => undefined },
     play: async (stage) => {
       await begun(stage);
+      await stage.ended();
+    },
+  },
+  {
+    name: "steered before its exchange is checked",
+    rules: calling(["slow", 1]),
+    config: { stopWhen: async () => false },
+    play: async (stage) => {
+      await begun(stage);
+      await stage.until(() => stage.world.toolRuns.count > 0);
+      await stage.steer("Be quick.");
       await stage.ended();
     },
   },
@@ -564,6 +575,7 @@ const WITH_AN_OPERATION: Readonly<Record<string, number>> = {
   "nothing fits any more when the summary is there": 2,
   "left behind, and closed by who comes next": 1,
   "finished while it waits": 1,
+  "stopped by its own word": 1,
 };
 
 export const STORIES: readonly Story[] = [
