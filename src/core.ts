@@ -188,6 +188,8 @@ export type {
   InstructionStartPayload,
   MessagePayload,
   NotePayload,
+  QuestionAnsweredPayload,
+  QuestionAskedPayload,
   Setting,
   SummaryPayload,
   ToolCallPayload,

@@ -20,6 +20,7 @@ export {
   defineTool,
   fail,
   ok,
+  suspend,
   type Tool as TypedTool,
   type ToolOptions,
   type Tools,

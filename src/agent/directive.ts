@@ -37,6 +37,8 @@ export type ToolExec = RequestIds & {
   readonly approved: boolean;
   /** The approval has edited its arguments: no guard has seen them. */
   readonly edited?: true;
+  /** The tool has asked a question, and runs again with the answer. */
+  readonly answered?: { readonly question: JsonValue; readonly answer: JsonValue };
 };
 
 /** Write a summary of a range of entries. */
@@ -68,7 +70,13 @@ export type Directive =
       readonly reason: "after_llm" | "after_tools" | "terminal";
     })
   | (RequestIds & { readonly type: "await_approval"; readonly callId: string; readonly call: ToolCall })
-  | (RequestIds & { readonly type: "await_answer"; readonly callId: string; readonly call: ToolCall })
+  | (RequestIds & {
+      readonly type: "await_answer";
+      readonly callId: string;
+      readonly call: ToolCall;
+      /** The question of the tool, and how many it has asked. */
+      readonly question?: { readonly value: JsonValue; readonly count: number };
+    })
   /** Send `signal` after `afterMs` of work. Time spent waiting for an approval or an outside answer does not count. */
   | (RequestIds & {
       readonly type: "schedule";

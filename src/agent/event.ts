@@ -71,8 +71,14 @@ export interface EventData {
     readonly rule?: string;
     readonly expired?: true;
   };
-  /** A tool without `execute` was called. Pass its result to `answer`. */
-  readonly answer_requested: { readonly arguments: JsonValue };
+  /**
+   * A tool without `execute` was called: pass its result to `answer`. With a `question`, a tool has suspended its call: pass the
+   * answer. `count` says how many questions the call has asked.
+   */
+  readonly answer_requested: {
+    readonly arguments: JsonValue;
+    readonly question?: { readonly value: JsonValue; readonly count: number };
+  };
   readonly input_injected: { readonly id: string; readonly steer: SteerKind; readonly content: Content };
   /** A value that a tool has yielded. The last one is its result, which follows in `tool_completed`. */
   readonly tool_output: { readonly output: JsonValue };

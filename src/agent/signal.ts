@@ -196,6 +196,16 @@ export type Signal =
       readonly toolCallId: string;
       readonly workedMs?: number;
     }
+  /** The tool has suspended its call with a question. */
+  | {
+      readonly type: "question_asked";
+      readonly callId: string;
+      readonly toolCallId: string;
+      readonly question: JsonValue;
+      readonly workedMs?: number;
+    }
+  /** The answer to the question of a tool, which resumes the call. */
+  | { readonly type: "answer_question"; readonly toolCallId: string; readonly answer: JsonValue; readonly refs?: Refs }
   /** The call has no `execute`, so its result must come from outside the process. */
   | { readonly type: "answer_needed"; readonly callId: string; readonly toolCallId: string }
   | {

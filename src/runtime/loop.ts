@@ -1,6 +1,6 @@
 import type { RequestScope } from "../agent/definition/config.ts";
 import type { AnyTool, Tools } from "../agent/definition/tool.ts";
-import type { AgentEvent, Suspension } from "../agent/event.ts";
+import type { Suspension } from "../agent/event.ts";
 import type { ReactAgent } from "../agent/react/agent.ts";
 import type { CommandEnd, Signal } from "../agent/signal.ts";
 import type { HeldSettings } from "../lanes/setting.ts";
@@ -431,11 +431,8 @@ export class Loop {
 
   #emit({ event, iteration, isReplayed = false }: Extract<Effect, { type: "emit" }>): void {
     const request = this.#handle;
-    const { kind, callId, toolCallId } = event;
-    const isSame = (other: AgentEvent): boolean =>
-      other.kind === kind && other.callId === callId && other.toolCallId === toolCallId;
     if (!isReplayed) request?.emit(event, iteration);
-    else if (!request?.hasTold(isSame)) request?.emit({ ...event, replayed: true }, iteration);
+    else if (!request?.hasTold(event)) request?.emit({ ...event, replayed: true }, iteration);
   }
 
   #settle({ reply, turn, value, ...rest }: Extract<Effect, { type: "settle" }>): void {

@@ -25,7 +25,15 @@ const MESSAGES = ["message", "ai_message"];
 const KINDS: { readonly [Name in Category]: readonly string[] } = {
   messages: [],
   thinking: [],
-  calls: ["tool_call", "tool_started", "approval_requested", "approval_resolved", "instruction_start"],
+  calls: [
+    "tool_call",
+    "tool_started",
+    "question_asked",
+    "question_answered",
+    "approval_requested",
+    "approval_resolved",
+    "instruction_start",
+  ],
   results: ["tool_result", "instruction_end"],
   summaries: ["summary"],
   context: ["ai_context_operation", "ai_setting"],

@@ -226,6 +226,22 @@ export type ApprovalResolvedPayload = InLane & {
   readonly started?: boolean;
 };
 
+/** A tool has suspended its call with a question, which waits for an answer. */
+export type QuestionAskedPayload = InLane & {
+  readonly toolCallId: string;
+  readonly name: string;
+  readonly question: JsonValue;
+  readonly workedMs?: number;
+};
+
+/** The answer to the question of a tool. */
+export type QuestionAnsweredPayload = InLane & {
+  readonly toolCallId: string;
+  readonly answer: JsonValue;
+  /** Whether the process that wrote the entry resumed the call right away. Default false. */
+  readonly started?: boolean;
+};
+
 /** Written before an approved call starts. From here on the call may have run. */
 export type ToolStartedPayload = InLane & {
   readonly toolCallId: string;
@@ -253,6 +269,8 @@ export interface EntryKinds {
   ai_setting: AiSettingPayload;
   approval_requested: ApprovalRequestedPayload;
   approval_resolved: ApprovalResolvedPayload;
+  question_asked: QuestionAskedPayload;
+  question_answered: QuestionAnsweredPayload;
   tool_started: ToolStartedPayload;
   instruction_start: InstructionStartPayload;
   instruction_end: InstructionEndPayload;
@@ -272,6 +290,8 @@ const MULTI_WORD_KEYS: { readonly [kind: string]: readonly string[] } = {
   ai_setting: ["opId", "contextRef"],
   approval_requested: ["contextRef", "toolCallId"],
   approval_resolved: ["contextRef", "toolCallId"],
+  question_asked: ["contextRef", "toolCallId"],
+  question_answered: ["contextRef", "toolCallId"],
   tool_started: ["contextRef", "toolCallId"],
   instruction_start: ["instructionId", "paramKeys"],
   instruction_end: ["instructionId", "paramKeys", "durationMs"],

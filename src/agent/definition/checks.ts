@@ -58,6 +58,7 @@ function checkTool(name: string, tool: AnyTool): void {
   checkType(`${name}.description`, description, ["string", "function"]);
   checkType(`${name}.execute`, execute, ["function"]);
   checkType(`${name}.needsApproval`, needsApproval, ["boolean", "function"]);
+  checkType(`${name}.answerSchema`, tool.answerSchema, ["object", "function"]);
   checkType(`${name}.exclusive`, exclusive, ["boolean", "function"]);
   checkType(`${name}.toModelOutput`, toModelOutput, ["function"]);
   checkType(`${name}.repeatable`, repeatable, ["boolean"]);
@@ -94,6 +95,7 @@ const FUNCTIONS = [
   "outputSchema",
   "needsApproval",
   "exclusive",
+  "answerSchema",
   "toModelOutput",
   "onInputStart",
   "onInputDelta",
@@ -125,6 +127,7 @@ const FIELDS: readonly string[] = [
   "execute",
   "needsApproval",
   "exclusive",
+  "answerSchema",
   "toModelOutput",
   "repeatable",
   "timeoutMs",

@@ -1,8 +1,9 @@
-import type { JsonObject } from "../../thread/json.ts";
+import type { JsonObject, JsonValue } from "../../thread/json.ts";
 import type { InferInput, InputSchema } from "./schema.ts";
 
 /** The second argument of `execute`. */
-export interface ToolOptions<Context = unknown> {
+// biome-ignore lint/suspicious/noExplicitAny: an annotation gives the type of the answer
+export interface ToolOptions<Context = unknown, Answer = any> {
   /** The context of the request, for example a database, the user or the locale. It is never stored. */
   readonly context: Context;
   /** The same value under its name in the AI SDK 5 and 6. */
@@ -20,6 +21,10 @@ export interface ToolOptions<Context = unknown> {
    * request. Check it directly before an operation that must not run twice. Always true without a server and in `runTool`.
    */
   readonly isHeld: () => boolean;
+  /** The answer to the question with which the tool has suspended this call, as `answerSchema` gives it. Undefined before. */
+  readonly answer: Answer | undefined;
+  /** The question that was answered. A tool that asks several times finds in it what it needs to know. Undefined before. */
+  readonly question: JsonValue | undefined;
   /**
    * Sends a part to the page: the event `tool_data`, and a data part of UI messages. It is not stored, and no model is shown it. A
    * part with the `id` of an earlier one replaces it; a `transient` one is in no message. Throws if it is no data part.
@@ -72,6 +77,8 @@ export interface Tool<Input = unknown, Output = unknown, Context = unknown> exte
    * generator is emitted as `tool_output`, and the last one is the result. Default: none, the call waits until a caller answers it.
    */
   readonly execute?: ((input: Input, options: ToolOptions<Context>) => ExecuteReturn<Output>) | undefined;
+  /** The schema of answers to questions of `suspend`. An answer that does not match is refused. Default: any JSON. */
+  readonly answerSchema?: InputSchema | undefined;
   /** Whether a call needs approval. Called after validation, before the first attempt; an error means true. Default false. */
   readonly needsApproval?:
     | boolean
@@ -96,6 +103,8 @@ export interface AnyTool extends ToolSettings {
   readonly execute?: ((input: never, options: never) => unknown) | undefined;
   /** Whether a call needs approval. Default false. */
   readonly needsApproval?: boolean | ((input: never, options: never) => boolean | PromiseLike<boolean>) | undefined;
+  /** The schema of answers to its questions. Default: any JSON. */
+  readonly answerSchema?: InputSchema | undefined;
   /** Which calls must not run at once. Default false. */
   readonly exclusive?: boolean | ((input: never) => string | undefined) | undefined;
   /** Converts the result for the model. Default: the result itself. */
@@ -158,7 +167,7 @@ export type ToolContentPart =
     }
   | { readonly type: string; readonly [field: string]: unknown };
 
-type ToolResultKind = "ok" | "content" | "fail" | "mcp";
+type ToolResultKind = "ok" | "content" | "fail" | "mcp" | "suspend";
 
 /** A marked result of a tool. Made only by `ok`, `content` and `fail`. */
 export interface ToolResult<Value = unknown> {
@@ -208,6 +217,17 @@ export function content(
  */
 export function fail(error: unknown, options?: ToolResultOptions): ToolResult {
   return marked("fail", error instanceof Error ? error.message : error, options);
+}
+
+/**
+ * Suspends the call with a question. The request waits, also for days and across restarts, until `answer` is called with the
+ * answer. Then `execute` is called again, with `answer` in its second argument.
+ *
+ * @example
+ * const execute = (_: object, { answer }: ToolOptions) => (answer === undefined ? suspend({ ask: "Which seat?" }) : `Seat ${answer}`);
+ */
+export function suspend(question: unknown): ToolResult {
+  return marked("suspend", question);
 }
 
 /** A result from an MCP server. Used by `mcpTools`. */

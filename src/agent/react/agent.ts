@@ -167,6 +167,8 @@ export interface WaitingCall {
   readonly kind: "approval" | "answer";
   /** Until when it waits for its approval, in milliseconds since 1970. Default: without limit. */
   readonly deadline?: number;
+  /** The question of the tool, if it has suspended the call. Pass the answer to `answer`. */
+  readonly question?: JsonValue;
 }
 
 /**
@@ -186,14 +188,21 @@ export function waitingCalls(agent: ReactAgent): readonly WaitingCall[] {
   });
 }
 
-function waitingCall({ call, deadline }: OpenCall, kind: WaitingCall["kind"]): WaitingCall {
+function waitingCall({ call, deadline, status, question }: OpenCall, kind: WaitingCall["kind"]): WaitingCall {
   const { id: toolCallId, name, arguments: args } = call;
-  return { toolCallId, name, arguments: args, kind, ...(deadline !== undefined && { deadline }) };
+  return {
+    toolCallId,
+    name,
+    arguments: args,
+    kind,
+    ...(deadline !== undefined && { deadline }),
+    ...(status === "asked" && question && { question: question.value }),
+  };
 }
 
 function waitingKind(agent: ReactAgent, open: OpenCall): WaitingCall["kind"] | undefined {
   if (open.status === "approval_requested") return "approval";
-  return takesAnswer(agent, open) ? "answer" : undefined;
+  return open.status === "asked" || takesAnswer(agent, open) ? "answer" : undefined;
 }
 
 /**
@@ -207,7 +216,7 @@ export function storedWaitingCalls(
 ): readonly WaitingCall[] {
   const open = run === undefined ? [] : openCalls(run);
   return open.flatMap((one): readonly WaitingCall[] => {
-    const isDecided = one.status === "approved" || one.status === "denied";
+    const isDecided = DECIDED.includes(one.status);
     if (isDecided || (!onlyWaits && !waitsForOutside(settings, one))) return [];
     return [waitingCall(one, one.status === "approval_requested" ? "approval" : "answer")];
   });
@@ -239,13 +248,19 @@ export function willOnlyWait({ state: { run }, settings }: ReactAgent): boolean 
 function waitsForOutside(settings: ReactSettings, { call, status }: OpenCall): boolean {
   const { client = false, needsApproval = false } = settings.traits[call.name] ?? {};
   const asksFirst = needsApproval || isGuarded(settings, call.name);
-  return status === "approval_requested" || (client && (status === "started" || (status === "open" && !asksFirst)));
+  return (
+    status === "approval_requested" ||
+    status === "asked" ||
+    (client && (status === "started" || (status === "open" && !asksFirst)))
+  );
 }
+
+const DECIDED: readonly OpenCall["status"][] = ["approved", "denied", "answered"];
 
 /** Whether something was running when the log ends. A call that another process decided or answered, and that was not started, does not count. */
 export function hadPendingWork({ settings }: ReactAgent, run: Run): boolean {
   const open = openCalls(run);
-  const isDecided = ({ status }: OpenCall): boolean => status === "approved" || status === "denied";
+  const isDecided = ({ status }: OpenCall): boolean => DECIDED.includes(status);
   if (open.length === 0) return !run.isAnsweredElsewhere;
   return !open.every((call) => isDecided(call) || waitsForOutside(settings, call));
 }

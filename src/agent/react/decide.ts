@@ -29,6 +29,8 @@ import {
   handleChecked,
   handleDecision,
   handleOutsideAnswer,
+  handleQuestion,
+  handleQuestionAnswer,
   handleToolResult,
   isInTime,
 } from "./tools.ts";
@@ -73,6 +75,10 @@ export function decide(agent: ReactAgent, signal: Signal): Step {
       return handleToolResult(agent, signal);
     case "approval_needed":
       return handleApprovalNeeded(agent, signal);
+    case "question_asked":
+      return handleQuestion(agent, signal);
+    case "answer_question":
+      return handleQuestionAnswer(agent, signal);
     case "answer_needed":
       return handleAnswerNeeded(agent, signal);
     case "approve":
@@ -191,7 +197,7 @@ function handleFinish(agent: ReactAgent, { requestId, terminationReason }: Extra
 /** Closes calls that are not running with a result that says so. */
 function closeWaitingCalls(step: Step, before: Run, waiting: readonly OpenCall[]): Step {
   const results = waiting.map((open) => {
-    const mayHaveRun = open.status === "open" || open.status === "started";
+    const mayHaveRun = ["open", "started", "asked", "answered"].includes(open.status);
     return resultEntry(before, open, mayHaveRun ? NOT_ANSWERED : NOT_RUN);
   });
   const closed = commitEntries(step, ...results);

@@ -215,6 +215,26 @@ export function approvalResolvedEntry(run: Run, toolCallId: string, decision: De
   return { kind: "approval_resolved", payload, refs: { ...callRefs(run), toolCallId } };
 }
 
+export function questionAskedEntry(
+  run: Run,
+  { id: toolCallId, name }: ToolCall,
+  question: JsonValue,
+  workedMs?: number,
+): EntryInput {
+  const payload = { contextRef: run.lane, toolCallId, name, question, ...worked(workedMs) };
+  return { kind: "question_asked", payload, refs: { ...callRefs(run), toolCallId } };
+}
+
+/** `started`: the process that writes this resumes the call at once. */
+export function questionAnsweredEntry(
+  run: Run,
+  toolCallId: string,
+  { answer, ...more }: { readonly answer: JsonValue; readonly started?: true },
+): EntryInput {
+  const payload = { contextRef: run.lane, toolCallId, answer, ...more };
+  return { kind: "question_answered", payload, refs: { ...callRefs(run), toolCallId } };
+}
+
 /** Written before a call runs that another process approved, or that needs an outside answer. From here on it may have run. */
 export function toolStartedEntry(run: Run, toolCallId: string, name: string): EntryInput {
   return {

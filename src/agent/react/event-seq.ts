@@ -22,5 +22,5 @@ export function eventSeqAfter(last: number, { kind, payload }: Entry): number {
   }
   if (kind === "ai_message" && role === "user") return last + (steer === undefined ? OF_AN_ASK : 1);
   if (kind === "note" && continues !== undefined) return last + OF_AN_ASK;
-  return last + 1;
+  return last + (kind === "question_asked" ? OF_A_CALL : 1); // the request and a checkpoint
 }

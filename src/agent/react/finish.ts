@@ -45,6 +45,7 @@ export function endRequest(
 
 /** A call that was not started has not run. For any other open call the outcome is unknown. */
 function openCallOutcome(ending: PendingEnd, { status }: OpenCall): ToolOutcome {
+  if (status === "asked" || status === "answered") return outcomeAtEnd(ending, "the call waited for an answer");
   const hasNotRun = status !== "open" && status !== "started";
   return outcomeAtEnd(ending, hasNotRun ? "the call did not run" : "the outcome of this call is unknown");
 }

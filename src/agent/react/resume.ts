@@ -18,7 +18,7 @@ import { completeRequest, emitResults, errorOutcome, failRequest, finishRun } fr
 import { startNextCall } from "./next-call.ts";
 import { evolve, hasOpenCalls, INITIAL_STATE, type OpenCall, openCalls, type Run } from "./state.ts";
 import { deadlineFailure, scheduleTimeLimit, timeLimitFailure } from "./time-limit.ts";
-import { continueAfterResult, continueAfterTools, denyCall, endIfIdle, executeCall } from "./tools.ts";
+import { awaitDirective, continueAfterResult, continueAfterTools, denyCall, endIfIdle, executeCall } from "./tools.ts";
 
 const INTERRUPTED = errorOutcome(
   "interrupted",
@@ -95,7 +95,7 @@ export function handleNotice(agent: ReactAgent): Step {
   if (!hasOpenCalls(run)) return continueAfterTools(step, run);
   if (flight.ending !== undefined) return endIfIdle(step, run);
   return openCalls(run)
-    .filter(({ status }) => status === "approved" || status === "denied")
+    .filter(({ status }) => status === "approved" || status === "denied" || status === "answered")
     .reduce((before, call) => resumeCall(before, call, {}), step);
 }
 
@@ -134,6 +134,10 @@ function resumeCall(step: Step, open: OpenCall, { untouched = false, notBegun = 
         open,
         true,
       );
+    case "asked":
+      return addDirectives(step, awaitDirective({ requestId, runId, callId, call }, "answer", open.question));
+    case "answered":
+      return executeCall(commitEntries(step, toolStartedEntry(run, call.id, call.name)), run, open, true);
     case "denied":
       return denyCall(emitDecision(step, run, open), run, open, decisionOn(step.agent, run, open).reason);
     case "open":

@@ -23,6 +23,10 @@ type CallStatus =
   /** Approved but not started. */
   | "approved"
   | "denied"
+  /** The tool has asked a question, and waits for the answer. */
+  | "asked"
+  /** The question is answered, and the call not resumed. */
+  | "answered"
   /** It may have run. */
   | "started"
   | "done";
@@ -36,6 +40,10 @@ export interface OpenCall {
   /** Until when it waits for its approval, and what happens then. */
   readonly deadline?: number;
   readonly onTimeout?: "deny" | "fail";
+  /** The last question of the tool, and how many it has asked. */
+  readonly question?: { readonly value: JsonValue; readonly count: number };
+  /** The answer to the last question. */
+  readonly answer?: JsonValue;
 }
 
 /** An open request. Contains only facts from the log. */
@@ -235,6 +243,13 @@ function afterEntry(before: Run, entry: Entry): Run {
       return withStatus(run, fields["toolCallId"], "approval_requested", ["open"], fields);
     case "approval_resolved":
       return withStatus(run, fields["toolCallId"], decisionIn(fields), ["open", "approval_requested"], fields);
+    case "question_asked":
+      return withStatus(run, fields["toolCallId"], "asked", UNFINISHED, { question: null, ...fields });
+    case "question_answered":
+      return withStatus(run, fields["toolCallId"], fields["started"] === true ? "started" : "answered", ["asked"], {
+        answer: null,
+        ...fields,
+      });
     case "tool_started":
       return withStatus(run, fields["toolCallId"], "started", UNFINISHED);
     case "error":
@@ -276,7 +291,15 @@ function afterMessage(run: Run, payload: JsonObject, callId: string | undefined)
   };
 }
 
-const UNFINISHED: readonly CallStatus[] = ["open", "approval_requested", "approved", "denied", "started"];
+const UNFINISHED: readonly CallStatus[] = [
+  "open",
+  "approval_requested",
+  "approved",
+  "denied",
+  "asked",
+  "answered",
+  "started",
+];
 
 /** Changes only the first matching call, because a model may use one id twice. Each such call needs its own result. */
 function withStatus(
@@ -284,16 +307,19 @@ function withStatus(
   id: JsonValue | undefined,
   status: CallStatus,
   from: readonly CallStatus[],
-  { editedArguments: edited, deadline, onTimeout }: JsonObject = {},
+  { editedArguments: edited, deadline, onTimeout, question, answer }: JsonObject = {},
 ): Run {
   for (let index = run.firstOpen; index < run.calls.length; index++) {
     const open = run.calls[index];
     if (open === undefined || open.call.id !== id || !from.includes(open.status)) continue;
-    const { deadline: _deadline, onTimeout: _onTimeout, ...before } = open;
+    const { deadline: _deadline, onTimeout: _onTimeout, answer: last, ...before } = open;
+    const answered = answer === undefined ? last : answer;
     const changed: OpenCall = {
       ...before,
       status,
       ...(edited !== undefined && { call: { ...open.call, arguments: edited }, edited: true }),
+      ...(question !== undefined && { question: { value: question, count: (open.question?.count ?? 0) + 1 } }),
+      ...(question === undefined && answered !== undefined && { answer: answered }),
       ...(typeof deadline === "number" && { deadline, onTimeout: onTimeout === "fail" ? "fail" : "deny" }),
     };
     const calls = run.calls.with(index, changed);

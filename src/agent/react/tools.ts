@@ -3,7 +3,7 @@ import { ignoreRejection } from "../../thread/errors.ts";
 import { sameJson } from "../../thread/json.ts";
 import type { ToolCall } from "../../thread/message.ts";
 import type { CompletedExchange, RequestStep } from "../definition/stop-when.ts";
-import type { ToolExec } from "../directive.ts";
+import type { Directive, ToolExec } from "../directive.ts";
 import type { EventData } from "../event.ts";
 import type { Failure, Signal } from "../signal.ts";
 import {
@@ -22,6 +22,8 @@ import {
   approvalRequestedEntry,
   approvalResolvedEntry,
   type Decision,
+  questionAnsweredEntry,
+  questionAskedEntry,
   resultEntry,
   toolStartedEntry,
 } from "./entries.ts";
@@ -216,26 +218,62 @@ export function handleAnswerNeeded(agent: ReactAgent, { callId, toolCallId }: Si
   return awaitCall(noted, run, open, "answer");
 }
 
+/** A tool has suspended its call with a question. The request waits for the answer, also across a restart. */
+export function handleQuestion(
+  agent: ReactAgent,
+  { callId, toolCallId, question, workedMs }: SignalOfType<"question_asked">,
+): Step {
+  const { run } = agent.state;
+  if (run === undefined || callId !== run.callId) return unchanged(agent);
+  const step = removeRunning(agent, toolCallId);
+  const open = findOpenCall(run, toolCallId);
+  if (open === undefined) return endIfIdle(step, run);
+  if (isEnding(agent)) return closeUnrun(step, run, open, "the call waited for an answer");
+  const next = commitEntries(step, questionAskedEntry(run, open.call, question, workedMs));
+  const after = next.agent.state.run ?? run;
+  return awaitCall(next, after, findOpenCall(after, toolCallId) ?? open, "answer");
+}
+
+/** Commits the answer to a question, and resumes the call. */
+export function handleQuestionAnswer(
+  agent: ReactAgent,
+  { toolCallId, answer, refs }: SignalOfType<"answer_question">,
+): Step {
+  const { run, open } = waitingCall(agent, toolCallId);
+  if (run === undefined || open?.status !== "asked" || agent.flight.ending !== undefined) return unchanged(agent);
+  const entry = questionAnsweredEntry(withRefs(run, refs), toolCallId, { answer, started: true });
+  return executeCall(commitEntries(unchanged(agent), entry), run, open, true);
+}
+
 function isEnding({ flight: { ending, finishing } }: ReactAgent): boolean {
   return ending !== undefined || finishing !== undefined;
 }
 
-function awaitCall(step: Step, run: Run, { call, deadline }: OpenCall, what: "approval" | "answer"): Step {
+function awaitCall(step: Step, run: Run, { call, deadline, question }: OpenCall, what: "approval" | "answer"): Step {
   const { requestId, runId, callId = "" } = run;
   const emitted = emitEvent(step, run, {
     kind: what === "approval" ? "approval_requested" : "answer_requested",
     callId,
     toolCallId: call.id,
     toolName: call.name,
-    data: { arguments: call.arguments, ...(deadline !== undefined && { deadline }) },
+    data: { arguments: call.arguments, ...(deadline !== undefined && { deadline }), ...(question && { question }) },
   });
-  return addDirectives(emitted, { type: `await_${what}`, requestId, runId, callId, call });
+  return addDirectives(emitted, awaitDirective({ requestId, runId, callId, call }, what, question));
 }
 
-/** Closes a call that was not started, because the run is ending. */
-function closeUnrun(step: Step, run: Run, open: OpenCall): Step {
+export function awaitDirective(
+  ids: Omit<Extract<Directive, { type: "await_approval" }>, "type">,
+  what: "approval" | "answer",
+  question: OpenCall["question"],
+): Directive {
+  if (what === "approval") return { type: "await_approval", ...ids };
+  return { type: "await_answer", ...ids, ...(question && { question }) };
+}
+
+/** Closes a call that was not started, or waits, because the run is ending. */
+function closeUnrun(step: Step, run: Run, open: OpenCall, why = "the call did not run"): Step {
   const { ending } = step.agent.flight;
-  const outcome = ending === undefined ? NOT_RUN : outcomeAtEnd(ending, "the call did not run");
+  const outcome = ending === undefined ? NOT_RUN : outcomeAtEnd(ending, why);
   return continueAfterResult(commitEntries(step, resultEntry(run, open, outcome)), run);
 }
 
@@ -335,7 +373,9 @@ export function executeCalls(
 ): Step {
   const { requestId, runId, iteration, callId = "" } = run;
   const execs = calls.map((call): ToolExec => {
-    return { type: "tool_exec", requestId, runId, callId, iteration, call, ...how };
+    const { question, answer } = findOpenCall(step.agent.state.run ?? run, call.id) ?? {};
+    const answered = question && answer !== undefined && { answered: { question: question.value, answer } };
+    return { type: "tool_exec", requestId, runId, callId, iteration, call, ...how, ...answered };
   });
   const running = [...step.agent.flight.running, ...calls.map(({ id }) => id)];
   return addDirectives(updateFlight(step, { running }), ...execs);

@@ -40,7 +40,6 @@ import { LEASE_TTL_MS } from "../server/start.ts";
 import { type ThreadUsage, usageOfThread } from "../server/thread-usage.ts";
 import { FIRST, loadAgent } from "../session/load.ts";
 import { retryStore } from "../session/store-retry.ts";
-import { outcomeOf } from "../tools/result.ts";
 import { type Decision, decideByEntry, notWaiting } from "./decide-by-entry.ts";
 import { listWaiting, type WaitingList } from "./list-waiting.ts";
 import { LiveThreads, type Used } from "./live-threads.ts";
@@ -259,7 +258,7 @@ export class AgentHost<Given extends AnyAgent = AnyAgent> implements AsyncDispos
     return this.#decide(threadIdOrToken, here, { ...options, toolCallId, approved: false });
   }
 
-  /** The result of a call of a tool without `execute`, sent as `approve` sends a decision. */
+  /** The result of a call of a tool without `execute`, or the answer to a tool's question, sent as `approve` sends a decision. */
   async answer(
     threadIdOrToken: string,
     toolCallId: string,
@@ -268,7 +267,7 @@ export class AgentHost<Given extends AnyAgent = AnyAgent> implements AsyncDispos
   ): Promise<void> {
     checkSenderOptions("answer", options);
     const here = (server: AgentServer<Given>) => server.answer(toolCallId, output, options);
-    await this.#decide(threadIdOrToken, here, { ...options, toolCallId, outcome: outcomeOf(output) });
+    await this.#decide(threadIdOrToken, here, { ...options, toolCallId, output });
   }
 
   /** The permission rules of a thread, as `server.rules` lists them. Claims nothing. */

@@ -1,10 +1,9 @@
 import type { AnyAgent } from "../../agent/definition/config.ts";
 import { commitEntries, type ReactAgent, type Step, unchanged } from "../../agent/react/agent.ts";
-import { approvalResolvedEntry, foreignAnswerEntry } from "../../agent/react/entries.ts";
+import { approvalResolvedEntry, foreignAnswerEntry, questionAnsweredEntry } from "../../agent/react/entries.ts";
 import { ruledCalls, ruleEntries } from "../../agent/react/permission-rules.ts";
 import { type OpenCall, type Run, withRefs } from "../../agent/react/state.ts";
 import { isInTime } from "../../agent/react/tools.ts";
-import type { ToolOutcome } from "../../agent/signal.ts";
 import { ConflictError, threadNotFound } from "../../stores/errors.ts";
 import type { ThreadStore } from "../../stores/port.ts";
 import { changedStatus } from "../live/thread-metadata.ts";
@@ -16,10 +15,12 @@ import type { ApproveOptions, SenderOptions } from "../server/options.ts";
 import { settingsFor } from "../server/settings.ts";
 import { loadAgent } from "../session/load.ts";
 import { checkEdited } from "../tools/approval.ts";
+import { outcomeOf } from "../tools/result.ts";
+import { questionAnswer } from "../tools/validate.ts";
 
 export type Decision =
   | ({ readonly toolCallId: string; readonly approved: boolean } & ApproveOptions)
-  | ({ readonly toolCallId: string; readonly outcome: ToolOutcome } & SenderOptions);
+  | ({ readonly toolCallId: string; readonly output: unknown } & SenderOptions);
 
 interface Elsewhere {
   readonly agent: AnyAgent;
@@ -61,10 +62,16 @@ async function decidedBy(
   const { toolCallId } = decision;
   const open = run.calls.find(({ call, status }) => call.id === toolCallId && status !== "done");
   if (open === undefined) return undefined;
-  if ("outcome" in decision) {
+  if ("output" in decision) {
+    const sent = withRefs(run, commandRefs(decision).refs);
+    if (open.status === "asked") {
+      const limit = { ports, timeoutMs: agent.hookTimeoutMs };
+      const answer = await questionAnswer(agent.tools, open.call.name, decision.output, limit);
+      return commitEntries(unchanged(before), questionAnsweredEntry(sent, toolCallId, { answer }));
+    }
+    const outcome = outcomeOf(decision.output);
     if (!isForOutside(agent, open)) return undefined;
-    const answer = foreignAnswerEntry(withRefs(run, commandRefs(decision).refs), open, decision.outcome);
-    return commitEntries(unchanged(before), answer);
+    return commitEntries(unchanged(before), foreignAnswerEntry(sent, open, outcome));
   }
   if (open.status !== "approval_requested" || !isInTime(open, ports.clock())) return undefined;
   const { approved, arguments: given, remember, ...decider } = decision;

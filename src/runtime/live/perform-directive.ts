@@ -63,14 +63,13 @@ export function performDirective(decision: Decision, directive: Directive, rest:
     case "await_answer": {
       const { call, callId } = directive;
       const { deadline } = waitingCalls(opened.live.agent).find(({ toolCallId }) => toolCallId === call.id) ?? {};
-      const kind = directive.type === "await_approval" ? "approval_requested" : "answer_requested";
-      const event = {
-        kind,
-        callId,
-        toolCallId: call.id,
-        toolName: call.name,
-        data: { arguments: call.arguments, ...(deadline !== undefined && { deadline }) },
-      } as const;
+      const of = { callId, toolCallId: call.id, toolName: call.name };
+      const { arguments: args } = call;
+      const question = directive.type === "await_answer" && directive.question ? { question: directive.question } : {};
+      const event: EventDraft =
+        directive.type === "await_approval"
+          ? { kind: "approval_requested", ...of, data: { arguments: args, ...(deadline !== undefined && { deadline }) } }
+          : { kind: "answer_requested", ...of, data: { arguments: args, ...question } };
       const iteration = opened.live.agent.state.run?.iteration ?? 0;
       return isCurrent(opened.live, directive.requestId)
         ? effects(opened, { type: "emit", event, iteration, isReplayed: true })

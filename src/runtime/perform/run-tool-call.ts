@@ -115,6 +115,7 @@ async function run(scene: Scene, directive: ToolExec, request: LiveRequest): Pro
     runTool(call, {
       tools: scene.tools(),
       callId,
+      answered: directive.answered,
       context: scene.scope(requestId).context,
       onError: (error, code) => scene.onError(error, { ...origin, code }),
       messages: scene.shown(callId),
@@ -138,6 +139,10 @@ async function run(scene: Scene, directive: ToolExec, request: LiveRequest): Pro
     span.ended(outcome);
   } catch {
     // whatever telemetry does, the tool has run
+  }
+  const { question } = outcome;
+  if (question !== undefined && outcome.partial === undefined) {
+    return { signal: { type: "question_asked", callId, toolCallId: call.id, question, ...scene.worked() } };
   }
   return result(scene, directive, await shownOutcome(scene, directive, request, outcome));
 }

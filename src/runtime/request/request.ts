@@ -113,9 +113,18 @@ export class LiveRequest implements AgentRequest {
     return this.#log.iterate(until === "waiting" ? () => this.#state === "waiting" : undefined);
   }
 
-  /** Whether such an event was emitted and is kept. */
-  hasTold(is: (event: AgentEvent) => boolean): boolean {
-    return this.#log.has(is);
+  /** Whether this event of a call was emitted and is kept. */
+  hasTold(event: EventDraft): boolean {
+    const { kind, callId, toolCallId } = event;
+    const count = questionCount(event);
+    return this.#log.has((other) => {
+      return (
+        other.kind === kind &&
+        other.callId === callId &&
+        other.toolCallId === toolCallId &&
+        questionCount(other) === count
+      );
+    });
   }
 
   /**
@@ -151,7 +160,8 @@ export class LiveRequest implements AgentRequest {
     const seq = this.#log.lastSeq + 1;
     // After a crash another event may get the same number, but with another epoch. Replayed events keep their id.
     const { kind, callId, toolCallId } = event;
-    const parts = REPLAYED.has(kind) ? [runId, callId, toolCallId, kind] : [runId, epoch, seq];
+    const count = questionCount(event);
+    const parts = REPLAYED.has(kind) ? [runId, callId, toolCallId, kind, count] : [runId, epoch, seq];
     const id = parts.filter((part) => part !== undefined).join(".");
     const full = { ...event, id, seq, at: ports.clock(), runId, requestId: this.id, iteration };
     const frozen: AgentEvent = Object.freeze(full);
@@ -191,6 +201,11 @@ export class LiveRequest implements AgentRequest {
     this.#log.close();
     return true;
   }
+}
+
+/** How many questions the call of this event has asked. Undefined for other events. */
+function questionCount(event: EventDraft): number | undefined {
+  return event.kind === "answer_requested" ? event.data.question?.count : undefined;
 }
 
 /** Events that each process emits again when it takes over a waiting request. */

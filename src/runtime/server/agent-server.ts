@@ -39,6 +39,7 @@ import { RequestError, requestCancelled } from "../request/request-error.ts";
 import type { RequestResult } from "../request/result.ts";
 import { checkEdited } from "../tools/approval.ts";
 import { outcomeOf } from "../tools/result.ts";
+import { questionAnswer } from "../tools/validate.ts";
 import { ask, continueRequest } from "./ask.ts";
 import { commandRefs, decisionOf, rememberOf } from "./command-refs.ts";
 import { explain, view } from "./explain.ts";
@@ -211,9 +212,18 @@ export class AgentServer<Given extends AnyAgent = AnyAgent> implements AsyncDisp
     return revokeRule(this.#live, id, options);
   }
 
-  /** The result of a call of a tool without `execute`: anything that `execute` may return, also `fail(error)`. */
+  /**
+   * The result of a call of a tool without `execute`: anything that `execute` may return, also `fail(error)`. Or the answer to
+   * the question of a tool, which then resumes its call. An answer that does not match the `answerSchema` is `invalid_answer`.
+   */
   async answer(toolCallId: string, output: unknown, options: SenderOptions = {}): Promise<void> {
     checkSenderOptions("answer", options);
+    const asked = (await this.waiting()).find((call) => call.toolCallId === toolCallId && "question" in call);
+    if (asked !== undefined) {
+      const { tools, hookLimit } = this.#live;
+      const answer = await questionAnswer(tools, asked.name, output, hookLimit);
+      return this.#decide({ type: "answer_question", toolCallId, answer, ...commandRefs(options) });
+    }
     await this.#decide({ type: "answer", toolCallId, outcome: outcomeOf(output), ...commandRefs(options) });
   }
 

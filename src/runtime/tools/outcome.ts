@@ -14,6 +14,8 @@ export interface ToolAnswer {
   readonly failure?: Failure;
   /** The tool was stopped, and `content` has its last output and a note about the stop. */
   readonly partial?: StopReason;
+  /** The tool has suspended its call with this question. Nothing is shown to the model before the answer. */
+  readonly question?: JsonValue;
   /** The `details` of a marker, for people. No model is shown them. */
   readonly details?: JsonValue;
 }

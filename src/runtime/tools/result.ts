@@ -19,7 +19,7 @@ export interface ToolOutput {
 /** Converts the output of a tool to a result. Rethrows the errors of `toModelOutput`. */
 export async function convertOutput(returned: ToolOutput, tool: AnyTool, maxBytes: number): Promise<ToolAnswer> {
   const { name, toolCallId, input, output } = returned;
-  if (tool.toModelOutput === undefined)
+  if (tool.toModelOutput === undefined || (isToolResult(output) && output.type === "suspend"))
     return checkSize(name, output, maxBytes, () => plainAnswer(name, output, maxBytes));
   const options = { toolCallId, input, output } as never; // AnyTool has no exact types
   const made = await tool.toModelOutput(options);
@@ -53,6 +53,8 @@ function markedAnswer(name: string, { type, value }: ToolResult, limit: number):
       return { content: contentParts(Array.isArray(value) ? value : []), isError: false };
     case "fail":
       return returnedError(name, errorText(value, limit));
+    case "suspend":
+      return { content: "", isError: false, question: jsonOf(value, limit) };
     case "mcp":
       return isMcpResult(value) ? mcpAnswer(name, value) : dataAnswer(value, limit);
     default:

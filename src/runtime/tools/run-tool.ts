@@ -37,6 +37,8 @@ export interface ToolRunOptions extends HeartbeatOptions {
   readonly context?: unknown;
   /** The id of the model call. With `toolCallId`, which may occur twice in a thread, it is the idempotency key. Default: none. */
   readonly callId?: string | undefined;
+  /** The question of the tool and its answer, to resume a call that it has suspended. Default: none. */
+  readonly answered?: { readonly question: JsonValue; readonly answer: JsonValue } | undefined;
   /** Stops the tool. Default: none. */
   readonly signal?: AbortSignal | undefined;
   /** The messages that the model was shown when it made the call. Default: none. */
@@ -133,6 +135,7 @@ async function runAttempts(
     maxResultBytes,
     onValue,
     onData: options.onData,
+    answered: options.answered,
     onError,
   };
   const retries = retriesOf(tool, options.maxRetries ?? 0);
@@ -184,6 +187,7 @@ interface Attempt {
   readonly hold: ToolHold;
   readonly onValue: (value: unknown) => void;
   readonly onData: ToolRunOptions["onData"];
+  readonly answered: ToolRunOptions["answered"];
   readonly onError: (error: unknown, code: string) => void;
 }
 
@@ -261,7 +265,7 @@ async function outputAnswer(
 }
 
 async function execute(
-  { call, tool, context, idempotencyKey, messages, limits, maxResultBytes, hold, onValue, onData }: Attempt,
+  { call, tool, context, idempotencyKey, messages, limits, maxResultBytes, hold, onValue, onData, answered }: Attempt,
   input: unknown,
   signal: AbortSignal,
   generated: GeneratorOutput,
@@ -273,6 +277,8 @@ async function execute(
     idempotencyKey,
     abortSignal: signal,
     isHeld: hold.isHeld,
+    answer: answered?.answer,
+    question: answered?.question,
     write: (part) => {
       const checked = dataPart(part, maxResultBytes);
       if (!signal.aborted) ignoreErrorsOf(onData)(checked);

@@ -1,8 +1,11 @@
 import type { SchemaIssue } from "../../agent/definition/schema.ts";
-import type { AnyTool } from "../../agent/definition/tool.ts";
-import { asObject, thawObject } from "../../providers/message-parts.ts";
+import type { AnyTool, Tools } from "../../agent/definition/tool.ts";
+import { asObject, thaw, thawObject } from "../../providers/message-parts.ts";
 import { isPlainObject, type JsonObject, type JsonValue } from "../../thread/json.ts";
 import type { ToolCall } from "../../thread/message.ts";
+import { RequestError } from "../request/request-error.ts";
+import { type HookLimit, hookAnswer } from "../time-limits.ts";
+import { jsonOf } from "./json-result.ts";
 import { errorAnswer, type ToolAnswer } from "./outcome.ts";
 import { fieldOf, isJsonSchema, isStandard, resolveSchema } from "./schemas.ts";
 
@@ -22,6 +25,30 @@ export async function checkArguments(call: ToolCall, tool: AnyTool): Promise<Arg
   if (!isJsonSchema(schema) || schema.validate === undefined) return { input: copy };
   const result = await schema.validate(copy);
   return result.success ? { input: result.value } : refused(call, issuesOf(result.error));
+}
+
+const ANSWER = { name: "The answerSchema", code: "invalid_answer" };
+
+/** The answer to the question of a tool, as JSON. Throws a RequestError `invalid_answer` for one that its schema refuses. */
+export async function questionAnswer(tools: Tools, name: string, given: unknown, limit: HookLimit): Promise<JsonValue> {
+  const schema = Object.hasOwn(tools, name) ? resolveSchema(tools[name]?.answerSchema) : undefined;
+  const answer = thaw(jsonOf(given));
+  const refusal = (issues: readonly SchemaIssue[]): RequestError => {
+    const trouble = issues.slice(0, MAX_ISSUES).map((issue) => `${pathOf(issue)}: ${issue.message}`);
+    const message = `The answer does not match the answerSchema of ${name}: ${trouble.join("; ")}. Answer again.`;
+    return new RequestError({ code: ANSWER.code, message });
+  };
+  return hookAnswer(limit, ANSWER, async () => {
+    if (isStandard(schema)) {
+      const result = await schema["~standard"].validate(answer);
+      if (result.issues !== undefined) throw refusal(result.issues);
+      return jsonOf(result.value);
+    }
+    if (!isJsonSchema(schema) || schema.validate === undefined) return jsonOf(answer);
+    const result = await schema.validate(answer);
+    if (!result.success) throw refusal(issuesOf(result.error));
+    return jsonOf(result.value);
+  });
 }
 
 /** For a call without arguments, some models send an empty text. Any other text is invalid JSON. */

@@ -81,6 +81,7 @@ export function* loggedEvents(
 function keyOf({ kind, callId, toolCallId, data }: EventDraft): string {
   if (kind === "output_repaired") return `repaired ${data.attempt}`;
   if (kind === "input_injected") return `injected ${data.id}`;
+  if (kind === "answer_requested") return `${kind} ${approvalIdOf(callId, toolCallId)} ${data.question?.count}`;
   if (kind.startsWith("llm_")) return `answer ${callId}`;
   return `${kind} ${approvalIdOf(callId, toolCallId)}`;
 }
@@ -91,6 +92,7 @@ function draftsOf(entry: Entry, all: readonly Entry[], attempt: number): readonl
   const { role, content, steer } = written;
   const { callId, signalId = id } = refs;
   if (kind === "approval_requested" || kind === "approval_resolved") return [toolDraft(entry, kind, all)];
+  if (kind === "question_asked") return [questionDraft(entry, all)];
   if (kind !== "ai_message") return [];
   if (role === "tool") return [toolDraft(entry, "tool_completed", all)];
   if (role === "assistant" && callId !== undefined) return answerDrafts(callId, written, recordedCall(entry));
@@ -132,6 +134,22 @@ function toolDraft(
     default:
       return kind satisfies never;
   }
+}
+
+function questionDraft({ seq, payload, refs }: Entry, all: readonly Entry[]): EventDraft {
+  const { callId, toolCallId = "" } = refs;
+  const { name: toolName = "", arguments: args = {} } = callIn(all, callId, toolCallId) ?? {};
+  const isOfCall = (entry: Entry): boolean =>
+    entry.kind === "question_asked" && entry.refs.callId === callId && entry.refs.toolCallId === toolCallId;
+  const count = all.filter((entry) => entry.seq <= seq && isOfCall(entry)).length;
+  const question = { value: (payload as { readonly question?: JsonValue }).question ?? null, count }; // written by us
+  return {
+    kind: "answer_requested",
+    ...(callId !== undefined && { callId }),
+    toolCallId,
+    toolName,
+    data: { arguments: args, question },
+  };
 }
 
 /** Its thinking and its text stand where they stood, under ids of their own. */

@@ -82,7 +82,19 @@ export type UIPart =
   | { type: "steering-message"; id: string; parts: (UITextPart | UIFilePart)[] }
   /** A steering message for AI SDK 6, which has no part for it. */
   | { type: "data-steering-message"; id: string; data: { parts: (UITextPart | UIFilePart)[] } }
+  | UIQuestionPart
   | { type: "step-start" };
+
+/** The question of a tool that has suspended its call. The page answers it as the output of the call. */
+export type UIQuestionPart = {
+  type: "data-question";
+  id: string;
+  data: { toolCallId: string; toolName: string; question: unknown };
+};
+
+export function questionPart(id: string, toolCallId: string, toolName: string, question: JsonValue): UIQuestionPart {
+  return { type: "data-question", id, data: { toolCallId, toolName, question: thaw(question) } };
+}
 
 /** How a request ended that gave no whole answer. */
 export type UIRequestMark =

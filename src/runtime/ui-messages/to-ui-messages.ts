@@ -15,6 +15,7 @@ import {
   type ErrorText,
   markOf,
   metadataOf,
+  questionPart,
   toolErrorText,
   toolOutput,
   uiPartOf,
@@ -44,6 +45,7 @@ interface Written {
   readonly toolCalls?: readonly ToolCall[];
   readonly isError?: boolean;
   readonly details?: JsonValue;
+  readonly question?: JsonValue;
   readonly steer?: string;
   readonly approved?: boolean;
   readonly reason?: string;
@@ -136,7 +138,7 @@ function partFor6(part: UIPart): readonly UIPart[] {
   return [{ type: "data-steering-message", id: part.id, data: { parts: part.parts } }];
 }
 
-const KINDS: ReadonlySet<string> = new Set(["ai_message", "approval_requested", "approval_resolved"]);
+const KINDS: ReadonlySet<string> = new Set(["ai_message", "approval_requested", "approval_resolved", "question_asked"]);
 
 function read(message: SpokenMessage, { id, kind, payload, refs }: Entry): void {
   const {
@@ -145,6 +147,7 @@ function read(message: SpokenMessage, { id, kind, payload, refs }: Entry): void 
     toolCalls = [],
     isError = false,
     details,
+    question = null,
     steer,
     approved,
     note,
@@ -155,6 +158,7 @@ function read(message: SpokenMessage, { id, kind, payload, refs }: Entry): void 
   if (editedArguments !== undefined) message.edited(callId, toolCallId, editedArguments);
   if (kind === "approval_requested") message.asked(callId, toolCallId);
   else if (kind === "approval_resolved") message.decided(callId, toolCallId, approved === true, reason);
+  else if (kind === "question_asked") message.questioned(callId, toolCallId, question);
   else if (role === "assistant") message.answer(callId, { content, toolCalls });
   else if (role === "tool") message.result(callId, toolCallId, { content, isError, details });
   else if (steer === "repair") message.takeBack();
@@ -169,6 +173,7 @@ interface Call {
   readonly metadata?: PartMetadata | undefined;
   readonly isProviders?: true;
   approval?: { readonly approved?: boolean; readonly reason?: string };
+  question?: JsonValue;
   result?: { readonly content: Content; readonly isError?: boolean; readonly details?: JsonValue | undefined };
 }
 
@@ -238,6 +243,12 @@ class SpokenMessage {
     if (call !== undefined) call.approval = { approved, ...(reason !== undefined && { reason }) };
   }
 
+  /** A later question takes the place of an earlier one. */
+  questioned(callId: string | undefined, toolCallId: string, question: JsonValue): void {
+    const call = this.#calls.get(approvalIdOf(callId, toolCallId));
+    if (call !== undefined) call.question = question;
+  }
+
   /** The first result of a call is the one that counts. */
   result(callId: string | undefined, toolCallId: string, result: NonNullable<Call["result"]>): void {
     const call = this.#calls.get(approvalIdOf(callId, toolCallId));
@@ -248,7 +259,10 @@ class SpokenMessage {
     return this.#parts.flatMap((part) => {
       if (!("key" in part)) return [part];
       const call = this.#calls.get(part.key);
-      return call === undefined ? [] : [this.#toolPart(part.key, call)];
+      if (call === undefined) return [];
+      const { id, name, question } = call;
+      const asked = question === undefined ? [] : [questionPart(part.key, id, name, question)];
+      return [this.#toolPart(part.key, call), ...asked];
     });
   }
 

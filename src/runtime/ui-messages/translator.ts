@@ -8,6 +8,7 @@ import {
   approvalIdOf,
   cancelledMark,
   failedMark,
+  questionPart,
   requestErrorText,
   StreamedAnswer,
   toolErrorText,
@@ -72,8 +73,16 @@ export class Translator {
       case "llm_completed":
         return this.#complete(event);
       case "tool_started":
-      case "answer_requested":
         return this.#introduce(event, event.data.arguments ?? argumentsOf(event, thread));
+      case "answer_requested": {
+        const { callId, toolCallId, toolName, data } = event;
+        const introduced = this.#introduce(event, data.arguments);
+        if (data.question === undefined) return introduced;
+        return [
+          ...introduced,
+          questionPart(approvalIdOf(callId, toolCallId), toolCallId, toolName, data.question.value),
+        ];
+      }
       case "approval_requested":
         return [...this.#introduce(event, event.data.arguments), ...this.#ask(event)];
       case "approval_resolved":

@@ -154,7 +154,7 @@ export class SimulatedUser {
     const { id } = call;
     if (random.oneIn(5)) {
       const decision = isAnswer
-        ? { toolCallId: id, outcome: resultText("yes") }
+        ? { toolCallId: id, output: resultText("yes").content }
         : { toolCallId: id, approved, by: "elsewhere" };
       this.#pendingCalls.begin(
         process,

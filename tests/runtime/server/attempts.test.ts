@@ -143,7 +143,7 @@ describe('recover: "fail"', () => {
   const agentWith = (tools: object) => defineAgent({ model: scriptedModel([]), tools: tools as never, recover });
   const locate = { inputSchema: anything };
   const asking = { calls: [{ id: "l", name: "locate" }] };
-  const answer = { toolCallId: "l", outcome: { content: "Bern", isError: false } };
+  const answer = { toolCallId: "l", output: "Bern" };
 
   test.each([
     [
