@@ -38,7 +38,7 @@ export async function questionAnswer(tools: Tools, name: string, given: unknown,
     const message = `The answer does not match the answerSchema of ${name}: ${trouble.join("; ")}. Answer again.`;
     return new RequestError({ code: ANSWER.code, message });
   };
-  return hookAnswer(limit, ANSWER, async () => {
+  const checked = hookAnswer(limit, ANSWER, async () => {
     if (isStandard(schema)) {
       const result = await schema["~standard"].validate(answer);
       if (result.issues !== undefined) throw refusal(result.issues);
@@ -48,6 +48,11 @@ export async function questionAnswer(tools: Tools, name: string, given: unknown,
     const result = await schema.validate(answer);
     if (!result.success) throw refusal(issuesOf(result.error));
     return jsonOf(result.value);
+  });
+  return checked.catch((cause: unknown) => {
+    if (RequestError.isInstance(cause)) throw cause;
+    const message = `The answerSchema of ${name} threw an error, which is in \`cause\`. Correct it, and answer again.`;
+    throw new RequestError({ code: ANSWER.code, message, cause });
   });
 }
 

@@ -157,6 +157,8 @@ const ROWS: { readonly [Name in CallbackName | "model" | "events" | "textStream"
     options: (hit) => ({ warn: () => hit(() => undefined) }),
   },
   "tool.execute": { isQuoted: true, tool: (hit) => ({ execute: () => hit(() => "did") }) },
+  "tool.answerSchema": "tests/runtime/server/suspended-tools.store.test.ts",
+  "tool.answerSchema.validate": "tests/runtime/server/suspended-tools.store.test.ts",
   "tool.exclusive": { tool: (hit) => ({ exclusive: () => hit(() => "one") }) },
   "tool.needsApproval": { tool: (hit) => ({ needsApproval: () => hit(() => false) }) },
   "tool.toModelOutput": {

@@ -174,6 +174,25 @@ describe.each(stores)("a tool that suspends its call with a question, with %s", 
     await on.end(host.stop());
   });
 
+  const failing: readonly (readonly [string, () => unknown])[] = [
+    [
+      "throws",
+      () => {
+        throw new Error("broke");
+      },
+    ],
+    ["never answers", () => new Promise(() => undefined)],
+  ];
+  test.each(failing)("waits on when its answerSchema %s", async (_, validate) => {
+    const on = await stage({ store: open() });
+    const answerSchema = jsonSchema({ type: "string" }, { validate: validate as never });
+    const tools = { book: { ...booking(), answerSchema } };
+    const server = await on.start({ script: [CALL], tools, hookTimeoutMs: 50 });
+    await on.end((await on.end(server.ask("A seat."))).settled());
+    expect((await on.end(failureOf(server.answer("call_b", "1a")))).code).toBe("invalid_answer");
+    expect(await server.waiting()).toHaveLength(1);
+  });
+
   test.each(["cancel", "finish"] as const)("has a result after %s", async (how) => {
     const on = await stage({ store: open() });
     const server = await on.start({ script: [CALL, "Next."], tools: { book: booking() } });
