@@ -9,7 +9,7 @@ import {
   type ThreadStore,
   type ToolOptions,
 } from "heddle";
-import { toUIMessages, uiMessageStream } from "heddle/ai-sdk";
+import { chatTurn, toUIMessages, type UIMessageLike, uiMessageStream } from "heddle/ai-sdk";
 import { sqliteStore } from "heddle/sqlite";
 import { scriptedModel } from "heddle/testing";
 import { describe, expect, test } from "vitest";
@@ -218,4 +218,21 @@ test("the page shows the question, and its answer is the output of the call", as
     ?.parts.find(({ type }) => type === "data-question");
   expect(part).toMatchObject({ data: { toolCallId: "call_b", toolName: "book", question: QUESTION } });
   expect(chunks).toContainEqual(part);
+});
+
+test("chatTurn takes the output that a page gives to a suspended call as the answer", async () => {
+  const agent = defineAgent({ model: scriptedModel([CALL, "Booked."]), tools: { book: booking() } });
+  const host = AgentHost.create({ agent, store: memoryStore() });
+  const messages: UIMessageLike[] = [{ role: "user", parts: [{ type: "text", text: "A seat." } as { type: string }] }];
+  let turn = await chatTurn(host, "thread_c", messages);
+  for (const output of ["1a", "soup"]) {
+    await turn.request.settled();
+    const last = toUIMessages(await turn.thread()).at(-1);
+    const parts = last?.parts.map((part) =>
+      part.type === "tool-book" ? { ...part, state: "output-available", output } : part,
+    );
+    turn = await chatTurn(host, "thread_c", [...messages, { role: "assistant", parts: parts ?? [] }]);
+  }
+  expect((await turn.request.result).text).toBe("Booked.");
+  await host.stop();
 });
