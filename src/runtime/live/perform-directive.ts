@@ -68,7 +68,11 @@ export function performDirective(decision: Decision, directive: Directive, rest:
       const question = directive.type === "await_answer" && directive.question ? { question: directive.question } : {};
       const event: EventDraft =
         directive.type === "await_approval"
-          ? { kind: "approval_requested", ...of, data: { arguments: args, ...(deadline !== undefined && { deadline }) } }
+          ? {
+              kind: "approval_requested",
+              ...of,
+              data: { arguments: args, ...(deadline !== undefined && { deadline }) },
+            }
           : { kind: "answer_requested", ...of, data: { arguments: args, ...question } };
       const iteration = opened.live.agent.state.run?.iteration ?? 0;
       return isCurrent(opened.live, directive.requestId)
