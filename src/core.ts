@@ -140,41 +140,31 @@ export type {
   TranscriptItem,
   TranscriptOptions,
 } from "./projection/transcript/transcript.ts";
+export type { ErrorOrigin, OnError } from "./runtime/callbacks.ts";
+export type { RebuildOptions } from "./runtime/calls/rebuild-call.ts";
+export type { HostGetOptions } from "./runtime/host/options.ts";
+export type { Recovered } from "./runtime/host/recovery.ts";
+export type { PartialAnswer } from "./runtime/model/failure.ts";
+export type { ReactOptions, Standalone } from "./runtime/react.ts";
+export type { EventsOptions, ReceiptReason, RequestState } from "./runtime/request/request.ts";
+export type { CallSummary } from "./runtime/request/result.ts";
+export type { InstructionOutcome, RunInstructionsOptions } from "./runtime/run-instructions.ts";
+export type { OperationSettled } from "./runtime/server/modify.ts";
+export type { Decider, SenderOptions, SettingOptions, StopOptions } from "./runtime/server/options.ts";
+export type { CancelOptions, ContinueOptions, Decisions } from "./runtime/standalone/options.ts";
 export type {
-  CallSummary,
-  CancelOptions,
-  ContinueOptions,
-  Decider,
-  Decisions,
-  ErrorOrigin,
-  EventsOptions,
-  HostGetOptions,
-  InstructionOutcome,
-  McpTool,
   ModelSpan,
-  OnError,
-  OperationSettled,
-  PartialAnswer,
-  ReactOptions,
-  RebuildOptions,
-  ReceiptReason,
-  Recovered,
   RequestSpan,
-  RequestState,
-  RunInstructionsOptions,
-  SenderOptions,
   SentRequest,
-  SettingOptions,
-  SpecOptions,
-  Standalone,
-  StopOptions,
   SummarySpan,
   SummaryWork,
   TelemetryScene,
-  ToolRunOptions,
-  ToolRunResult,
   ToolSpan,
-} from "./runtime/index.ts";
+} from "./runtime/telemetry/telemetry.ts";
+export type { McpTool } from "./runtime/tools/mcp.ts";
+export type { ToolRunResult } from "./runtime/tools/outcome.ts";
+export type { ToolRunOptions } from "./runtime/tools/run-tool.ts";
+export type { SpecOptions } from "./runtime/tools/schemas.ts";
 export type { EntryByKind, OtherKind, RefValue } from "./thread/entry.ts";
 export type { ErrorFacts } from "./thread/errors.ts";
 export type {

@@ -41,40 +41,26 @@ export type { ExplainedEntry, Projection } from "./projection/projection.ts";
 export { createProjector, explain, project } from "./projection/projector.ts";
 export type { Reader, Readers } from "./projection/transcript/entry-reader.ts";
 export { openCalls, transcript } from "./projection/transcript/transcript.ts";
-export {
-  AgentHost,
-  type AgentRequest,
-  AgentServer,
-  type AskArguments,
-  type AskOptions,
-  CallError,
-  type HostOptions,
-  type McpClient,
-  type McpOptions,
-  ModelError,
-  mcpTools,
-  type OpenTelemetryOptions,
-  type OperationAnswer,
-  openTelemetry,
-  type RebuiltCall,
-  type Receipt,
-  RequestError,
-  type RequestResult,
-  type RunHandle,
-  type RunOptions,
-  type RunResult,
-  type RuntimePorts,
-  react,
-  rebuildCall,
-  runInstructions,
-  runTool,
-  type ServerOptions,
-  type SteerAnswer,
-  type SteerOptions,
-  systemRuntimePorts,
-  type Telemetry as RuntimeTelemetry,
-  toolSpecsOf,
-} from "./runtime/index.ts";
+export { CallError } from "./runtime/calls/find-call.ts";
+export { type RebuiltCall, rebuildCall } from "./runtime/calls/rebuild-call.ts";
+export { AgentHost } from "./runtime/host/agent-host.ts";
+export type { HostOptions } from "./runtime/host/options.ts";
+export { ModelError } from "./runtime/model/failure.ts";
+export { type RuntimePorts, systemRuntimePorts } from "./runtime/ports.ts";
+export { react } from "./runtime/react.ts";
+export type { AgentRequest, Receipt, SteerAnswer } from "./runtime/request/request.ts";
+export { RequestError } from "./runtime/request/request-error.ts";
+export type { RequestResult } from "./runtime/request/result.ts";
+export { runInstructions } from "./runtime/run-instructions.ts";
+export { AgentServer } from "./runtime/server/agent-server.ts";
+export type { OperationAnswer } from "./runtime/server/modify.ts";
+export type { AskArguments, AskOptions, ServerOptions, SteerOptions } from "./runtime/server/options.ts";
+export type { RunHandle, RunOptions, RunResult } from "./runtime/standalone/options.ts";
+export { type OpenTelemetryOptions, openTelemetry } from "./runtime/telemetry/open-telemetry.ts";
+export type { Telemetry as RuntimeTelemetry } from "./runtime/telemetry/telemetry.ts";
+export { type McpClient, type McpOptions, mcpTools } from "./runtime/tools/mcp.ts";
+export { runTool } from "./runtime/tools/run-tool.ts";
+export { toolSpecsOf } from "./runtime/tools/schemas.ts";
 export { ConflictError, CorruptionError, StaleHolderError, StoreError, ThreadHeldError } from "./stores/errors.ts";
 export { memoryStore } from "./stores/memory-store.ts";
 export { type OpenStoreOptions, openStore } from "./stores/open-store.ts";

@@ -40,7 +40,9 @@ export interface RebuiltCall {
  * const server = await AgentServer.start({ agent: defineAgent({ model: scriptedModel(["4"]) }), store });
  * const { result } = await server.ask("What's 2+2?");
  * const [call] = (await result).calls;
- * const { messages } = await rebuildCall(store, server.threadId, call.callId); // [{ role: "user", content: "What's 2+2?" }]
+ * const { messages } = await rebuildCall(store, server.threadId, call?.callId ?? "");
+ * console.log(messages); // [ { role: 'user', content: "What's 2+2?" } ]
+ * await server.stop();
  */
 export async function rebuildCall(
   store: ThreadStore,
