@@ -1,5 +1,5 @@
 import type { Suspension } from "../../agent/event.ts";
-import { isWaiting, nextDeadline } from "../../agent/react/agent.ts";
+import { isWaiting, nextDeadline, willOnlyWait } from "../../agent/react/agent.ts";
 import type { Failure } from "../../agent/signal.ts";
 import { RequestError, requestFailed, requestSuspended } from "../request/request-error.ts";
 import { currentRequest, effects, update, updateRequest } from "./decision.ts";
@@ -97,8 +97,10 @@ export function limitWork(
   },
   moment: Moment,
 ): Decision {
-  if (currentRequest(decision.live) === undefined) return decision;
-  const time: WorkTime = { limitMs: before + afterMs, noteEveryMs, workedMs: before, since: moment.now, over };
+  const request = currentRequest(decision.live);
+  if (request === undefined) return decision;
+  const since = request.phase === "waiting" ? undefined : moment.now;
+  const time: WorkTime = { limitMs: before + afterMs, noteEveryMs, workedMs: before, since, over };
   return setTimers(updateRequest(decision, { time }), moment);
 }
 
@@ -106,9 +108,9 @@ export function limitWork(
 export function lookAtRequest(decision: Decision, moment: Moment): Decision {
   const request = currentRequest(decision.live);
   const { agent } = decision.live;
-  // A command may come before the request is resumed. Until then, an interrupted call looks like one that waits.
-  if (request === undefined || agent.flight.runId !== request.runId) return decision;
-  const waits = isWaiting(agent);
+  if (request === undefined) return decision;
+  // A command may come before the request is resumed. Until then, an interrupted call is open, and only the log says what waits.
+  const waits = agent.flight.runId === request.runId ? isWaiting(agent) : willOnlyWait(agent);
   if (waits === (request.phase === "waiting")) return decision;
   const { time } = request;
   const turned = updateRequest(decision, {

@@ -209,11 +209,35 @@ describe("a request that waits", () => {
     expect(lookAtRequest(of(ended), NOW)).toEqual(of(ended));
   });
 
-  test("does not say so because of an operation", () => {
-    const called = calling(["sign"]);
-    const live = { ...called.live, agent: waiting().live.agent };
-    const deferred = decided({ ...live, postsCommands: false }, command({ type: "context_op", operation: replace }));
+  /** The live value of a process that has read the log, and has not resumed the request. */
+  function read({ live }: Decision): Live {
+    const { agent, request } = live;
+    const flight = { ...agent.flight, runId: undefined, running: [] };
+    return {
+      ...live,
+      postsCommands: false,
+      agent: { ...agent, flight },
+      request: { ...opened(request), time: undefined },
+    };
+  }
+
+  function opened(request: Live["request"]): NonNullable<Live["request"]> {
+    if (request === undefined) throw new Error("No request is open.");
+    return { ...request, phase: "running" };
+  }
+
+  test("does not say so before it is resumed when a call was interrupted", () => {
+    const deferred = decided(read(calling(["look"])), command({ type: "context_op", operation: replace }));
     expect(types(deferred)).toEqual(["settle"]);
+    expect(deferred.live.request?.phase).toBe("running");
+  });
+
+  test("says so before it is resumed when the log shows that it only waits, and its time stands still", () => {
+    const deferred = decidedAt({ now: 9000 }, read(signing()), command({ type: "context_op", operation: replace }));
+    expect(all(deferred, "rest")).toEqual([{ type: "rest", waits: true }]);
+    const resumed = writtenAt({ now: 9100 }, deferred, { type: "agent", signal: { type: "resume" } });
+    expect(resumed.live.request).toMatchObject({ phase: "waiting", time: { since: undefined } });
+    expect(all(resumed, "timer").filter(({ ms }) => ms !== undefined)).toEqual([]);
   });
 });
 
