@@ -45,7 +45,7 @@ describe("an answer in a shape", () => {
     ['{"list":[1]}', ["n: is missing", "list[0]: must be string"]],
     ['{"n":1.5,"kind":"z"}', ["n: must be integer or null", "kind: must be one of the allowed values"]],
     ['{"n":null,"deep":{"v":2}}', ["deep.v: must be the value given"]],
-  ])("is held against a plain JSON Schema, where nobody brings a validator: %s", async (text, issues) => {
+  ])("is checked against a plain JSON Schema without a validator: %s", async (text, issues) => {
     const schema = {
       type: "object",
       required: ["n"],
@@ -84,7 +84,7 @@ describe("a request with an output", () => {
     await proveAll(on.store, on.threadId);
   });
 
-  test("that goes on behind an answer of the shape, and ends by a limit, has no object", async () => {
+  test("that continues after an answer of the right shape, and ends by a limit, has no object", async () => {
     const on = await stage();
     const server = await on.start({
       script: [{ text: '{"n":1}', delayMs: 20 }, { calls: [{ name: "look" }] }],
@@ -155,7 +155,7 @@ describe("a request with an output", () => {
   });
 });
 
-describe("an output that is no object", () => {
+describe("an output that is not an object", () => {
   const limit = { ports: { after: () => () => undefined }, timeoutMs: 1 };
   const wrapped = (key: string, schema: object) => ({
     type: "object",

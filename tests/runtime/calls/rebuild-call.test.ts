@@ -57,7 +57,7 @@ test("of a long thread only a window is read", async () => {
   expect(await proveAll(on.store, on.threadId)).toBe(2);
 });
 
-test("what is not there is said: the thread, the call, the blob", async () => {
+test("an error names the thread, the call or the blob that is missing", async () => {
   const { on, ids } = await asked();
   expect(await codeOf(rebuildCall(on.store, "thread_x", "call_x"))).toBe("thread_not_found");
   expect(await codeOf(rebuildCall(on.store, on.threadId, "call_x"))).toBe("call_not_found");

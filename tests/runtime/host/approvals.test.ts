@@ -114,7 +114,7 @@ test("a decision is acted on here when the holder had died: after its claim has 
   await end(host.stop());
 });
 
-test("a decision of a host that has lost its claim goes by entry, to whoever has the thread now", async () => {
+test("a decision of a host that has lost its claim goes by entry, to the current holder of the thread", async () => {
   const { host: make, end, pass, ports } = await house();
   const hung = make({ agent: careful([PAY]).agent, ports: { ...ports, after: () => () => undefined } }); // renews nothing
   const request = await end(hung.ask("thread_1", "Pay"));
@@ -212,7 +212,7 @@ describe("by signed token", () => {
     await end(other.stop());
   });
 
-  test("a server tells a token whenever its request comes to wait", async () => {
+  test("a server emits a token each time its request starts to wait", async () => {
     const { store, ports, end } = await house(undefined, realTime());
     const calls = {
       calls: [

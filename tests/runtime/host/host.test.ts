@@ -45,7 +45,7 @@ test("a thread is released when nothing runs on it, and comes back when it is wa
   await end(host.stop());
 });
 
-test("a thread at work is not released, however long it takes", async () => {
+test("a thread with a running request is not released, however long it takes", async () => {
   const { host: make, end, pass } = await house();
   const wait = gate();
   const host = make({ agent: agentOf([() => wait.promise.then(() => "late")]), idleMs: 1_000 });
@@ -58,7 +58,7 @@ test("a thread at work is not released, however long it takes", async () => {
   expect(host.size).toBe(0);
 });
 
-test("a request that waits and that nobody looks at is released, and can be resumed and decided", async () => {
+test("a waiting request without a listener is released, and can be resumed and decided", async () => {
   const { host: make, end, pass, isFree } = await house();
   const { agent, ran } = careful([PAY, "Paid."]);
   const host = make({ agent, idleMs: 1_000 });
@@ -78,7 +78,7 @@ test("a request that waits and that nobody looks at is released, and can be resu
   await end(host.stop());
 });
 
-test("while somebody reads the events of a request that waits, or awaits its result, the thread stays", async () => {
+test("the thread stays while a caller reads the events of a waiting request, or awaits its result", async () => {
   const { host: make, end, pass } = await house();
   const { agent } = careful([PAY, "Paid.", PAY, "Paid."]);
   const host = make({ agent, idleMs: 1_000 });
@@ -111,7 +111,7 @@ test("who stops reading lets the thread go", async () => {
   expect(host.size).toBe(0);
 });
 
-test("stop lets what runs come to its end, and takes nothing new", async () => {
+test("stop lets running requests end, and accepts no new ones", async () => {
   const { host: make, end, settled, isFree } = await house();
   const wait = gate();
   const slow = agentOf([() => wait.promise.then(() => "done")]);
@@ -128,7 +128,7 @@ test("stop lets what runs come to its end, and takes nothing new", async () => {
   await end(host.stop()); // twice does no harm
 });
 
-test("what does not come to its end in time is left in the log, and another host goes on with it", async () => {
+test("a request that does not end in time stays open in the log, and another host resumes it", async () => {
   const { host: make, end, pass, store } = await house();
   const host = make({ agent: agentOf([{ hang: true }]) });
   const request = await end(host.ask("thread_1", "Hi"));
@@ -231,7 +231,7 @@ test("a thread that was deleted under a live host starts empty at the next ask",
   await end(host.stop());
 });
 
-test("an ask that is repeated after its thread was deleted is asked anew", async () => {
+test("an ask that is repeated after its thread was deleted is a new request", async () => {
   const { host: make, end, store } = await house();
   const host = make({ agent: agentOf(["1", "2"]), idleMs: 60_000 });
   await end((await end(host.ask("thread_1", "Hi", { requestId: "req_mine" }))).result);
@@ -245,7 +245,7 @@ test("an ask that is repeated after its thread was deleted is asked anew", async
 test.each([
   ["fewer", 1],
   ["more", 5],
-] as const)("a thread that was deleted and has %s entries since is read anew", async (_, count) => {
+] as const)("a thread that was deleted and has %s entries since is reloaded", async (_, count) => {
   const { host: make, end, store } = await house();
   const host = make({ agent: agentOf(["1", "2"]), idleMs: 60_000 });
   await end((await end(host.ask("thread_1", "Hi"))).result);

@@ -4,7 +4,7 @@ import { expect, test, vi } from "vitest";
 import { gate } from "../support/stage.ts";
 import { ASK, agentOf, anything, careful, house, PAY } from "./support/hosts.ts";
 
-test("recover takes up what was at work, and nothing else", async () => {
+test("recover resumes only requests that were running", async () => {
   const { host: make, end, store } = await house();
   const crashed = make({ agent: agentOf(["done", { hang: true }, { hang: true }]) });
   await end((await end(crashed.ask("thread_done", "Hi"))).result);
@@ -28,7 +28,7 @@ test("recover takes up what was at work, and nothing else", async () => {
   ]);
 });
 
-test("threads of a process that died are taken up when its claims have run out, all in one go; those of a living one are left", async () => {
+test("threads of a dead process are recovered together when its claims have expired; those of a living one are left", async () => {
   const { host: make, end, store, ports } = await house();
   const living = make({ agent: agentOf([{ hang: true }]) });
   await end(living.ask("thread_living", "Hi"));
@@ -45,7 +45,7 @@ test("threads of a process that died are taken up when its claims have run out, 
   await end(living.stop({ graceMs: 0 }));
 });
 
-test("a request whose call was at work is recovered, though another of its calls waits", async () => {
+test("a request with a running call is recovered, though another of its calls waits", async () => {
   const { host: make, end, settled, store } = await house();
   const hold = gate();
   const slow = { inputSchema: anything, execute: () => hold.promise };
@@ -66,7 +66,7 @@ test("a request whose call was at work is recovered, though another of its calls
 test.each([
   ["approve", ["call_p"]],
   ["deny", []],
-] as const)("what somebody said to a call, %s, is recovered where the holder had died", async (decide, runs) => {
+] as const)("a decision on a call, %s, is recovered where the holder had died", async (decide, runs) => {
   const { host: make, end, pass, store } = await house();
   const dead = make({ agent: careful([PAY]).agent });
   const waiting = await end(dead.ask("thread_1", "Pay"));
@@ -85,7 +85,7 @@ test.each([
   await end(host.stop());
 });
 
-test("an answer that leaves another call waiting leaves the thread to whoever decides on that", async () => {
+test("an answer that leaves another call waiting leaves the thread to the process that decides on that call", async () => {
   const { host: make, end, store } = await house();
   const { agent } = careful([{ calls: [...PAY.calls, ...ASK.calls] }]);
   const holder = make({ agent });
@@ -102,7 +102,7 @@ test("an answer that leaves another call waiting leaves the thread to whoever de
 const away = () => new StoreError({ code: "store_unreachable", retryable: true, message: "The database fails over." });
 
 test.each(["list", "claim", "load", "getCheckpoint"] as const)(
-  "a thread is taken up also where the first %s meets a database that is away for a moment",
+  "a thread is recovered also where its first %s fails because the database is away for a moment",
   async (method) => {
     const inner = memoryStore();
     const { host: make, end, pass, store } = await house(inner);
@@ -118,7 +118,7 @@ test.each(["list", "claim", "load", "getCheckpoint"] as const)(
   },
 );
 
-test("a thread that cannot be taken up is told, and keeps nobody else from going on", async () => {
+test("a thread that cannot be recovered is reported, and does not block the recovery of others", async () => {
   const inner = memoryStore();
   const { host: make, end, warnings } = await house(inner);
   const crashed = make({ agent: agentOf([{ hang: true }, { hang: true }]) });
@@ -136,7 +136,7 @@ test("a thread that cannot be taken up is told, and keeps nobody else from going
   await end(host.stop());
 });
 
-test("recover has as many requests at work at once as it is told, sixteen by default, and says which", async () => {
+test("recover runs as many requests at once as its limit, sixteen by default, and returns which", async () => {
   for (const [recoverConcurrency, most] of [
     [undefined, 16],
     [3, 3],

@@ -163,7 +163,7 @@ describe("an ask that could not be prepared", () => {
 });
 
 describe("an ask that is withdrawn", () => {
-  test("while it is prepared goes on, and by an unknown id changes nothing", () => {
+  test("while it is prepared does not stop it, and by an unknown id changes nothing", () => {
     const before = decided(idle(), asking, second);
     for (const askId of [ask.id, "ask 9"]) {
       expect(decided(before, { type: "withdraw", askId, error: WHY })).toMatchObject({

@@ -211,10 +211,10 @@ describe("the log that cannot be read", () => {
 });
 
 describe("a command while the log cannot be written", () => {
-  const away = decided(waiting(), lost(AWAY));
+  const away = () => decided(waiting(), lost(AWAY));
 
   test("reads the log, and is decided when it was read", () => {
-    const reading = decided(away, command(cancel));
+    const reading = decided(away(), command(cancel));
     expect(find(reading, "restore").confirm).toBe(true);
     expect(reading.live.hold).toMatchObject({
       isResuming: true,
@@ -227,7 +227,7 @@ describe("a command while the log cannot be written", () => {
   });
 
   test("gets the error when the log still cannot be written", () => {
-    const reading = decided(away, command(cancel));
+    const reading = decided(away(), command(cancel));
     const live = { ...reading.live, hold: undefined };
     const again = decided(live, { ...command(cancel), hasWaited: true } as LiveSignal);
     expect(again.effects).toEqual([{ type: "settle", reply: "r", error: AWAY }]);
@@ -236,13 +236,14 @@ describe("a command while the log cannot be written", () => {
     ]);
   });
 
-  test("of nobody is dropped", () => {
-    expect(decided(away, { type: "agent", signal: cancel })).toMatchObject({ live: away.live, effects: [] });
+  test("of an unknown request is dropped", () => {
+    const story = away();
+    expect(decided(story, { type: "agent", signal: cancel })).toMatchObject({ live: story.live, effects: [] });
   });
 
   test("that only asks to read the log is answered when it was read", () => {
     expect(decided(idle(), { type: "mend", reply: "m" }).effects).toEqual([{ type: "settle", reply: "m" }]);
-    const reading = decided(away, { type: "mend", reply: "m" });
+    const reading = decided(away(), { type: "mend", reply: "m" });
     expect(types(reading)).toEqual(["timer", "restore"]);
     const read = written(reading, restored(reading));
     expect(find(read, "settle")).toEqual({ type: "settle", reply: "m" });

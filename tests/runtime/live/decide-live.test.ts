@@ -121,7 +121,7 @@ describe("an append that fails", () => {
     expect(turn?.before.thread.rev).toBe(1);
   });
 
-  test("for good, closes the request in the log, once, and then waits for a timer", () => {
+  test("permanently, closes the request in the log, once, and then waits for a timer", () => {
     const request = running();
     const failing = decided(request.live, { type: "agent", signal: { type: "cancel" } }, aborted(request));
     const broken = decided(failing.live, { type: "failed", id: find(failing, "append").id, error: OUT_OF_SPACE });
@@ -170,7 +170,7 @@ describe("the result of work", () => {
     expect(decided(lost.live, aborted(request)).effects).toEqual([]);
   });
 
-  test("that nobody sends, because the runtime met an error, breaks the request", () => {
+  test("that never comes, because the runtime met an error, breaks the request", () => {
     const request = running();
     const broken = decided(request.live, { type: "worked", id: find(request, "start").id, error: OUT_OF_SPACE });
     expect(broken.live.broken?.failure.code).toBe("store_failed");
@@ -184,7 +184,7 @@ describe("a stop", () => {
     expect(stopped.live.stopping?.phase).toBe("closed");
   });
 
-  test("waits for the call at work, begins nothing, and hands the request over after the grace", () => {
+  test("waits for the running call, begins nothing, and hands the request over after the grace period", () => {
     const waiting = decided(running().live, { type: "stop", graceMs: 1000, why: WHY });
     expect(find(waiting, "timer")).toMatchObject({ name: "grace", ms: 1000 });
     expect(types(waiting)).not.toContain("close");
@@ -194,7 +194,7 @@ describe("a stop", () => {
     expect(types(closed)).toEqual(expect.arrayContaining(["suspend", "close"]));
   });
 
-  test("closes in the log what has failed here, before the thread is let go", () => {
+  test("closes in the log what has failed here, before the thread is released", () => {
     const broken = decided(running().live, { type: "lost", error: OUT_OF_SPACE });
     const failed = decided(broken.live, { type: "failed", id: find(broken, "restore").id, error: OUT_OF_SPACE });
     const stopping = decided(failed.live, { type: "stop", graceMs: 1000, why: WHY });
@@ -213,7 +213,7 @@ describe("a stop", () => {
     expect(find(again, "close").gaveUp).toBe(false);
   });
 
-  test("gives up when the store does not answer, and tells every caller", () => {
+  test("ends when the store does not answer, and rejects every caller", () => {
     const put = decided(idle(), { type: "agent", signal: { type: "context_op", operation: replace }, reply: "r" });
     const stopping = decided(put.live, { type: "stop", graceMs: 0, why: WHY });
     expect(types(stopping)).not.toContain("close");

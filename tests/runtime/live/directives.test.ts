@@ -81,7 +81,7 @@ describe("a request", () => {
     expect([effects, live.agent, live.broken]).toEqual([[], done.live.agent, undefined]);
   });
 
-  test("is not shortened while it is open, the log cannot be written, or the thread is let go", () => {
+  test("is not shortened while it is open, the log cannot be written, or the thread is being released", () => {
     const shorten: LiveSignal = { type: "shorten" };
     expect(decided(running(), shorten).effects).toEqual([]);
     expect(types(decided(idle(), shorten))).toEqual(["shorten"]);
@@ -169,7 +169,7 @@ describe("a call", () => {
     expect(next.live.work).toHaveLength(1);
   });
 
-  test("whose work ended without a result is not at work any more", () => {
+  test("whose work ended without a result does not run any more", () => {
     const open = running();
     const { id } = find(open, "start");
     const ended = decided(open, { type: "worked", id });
@@ -217,31 +217,32 @@ describe("a call", () => {
 });
 
 describe("a directive of a request that is not the current one", () => {
-  const { live } = running();
-  const over = (() => {
+  /** The ids of the request of a thread. */
+  const idsOf = ({ request }: Live) => ({ requestId: "req_1", runId: request?.runId ?? "", iteration: 1 });
+  const overLive = () => {
     const open = running();
     return written(open, answer(open)).live;
-  })();
-  const known = { requestId: "req_1", runId: live.request?.runId ?? "", iteration: 1 };
-  const ofOver = { ...known, runId: over.request?.runId ?? "" };
+  };
+  const ids = { requestId: "req_1", runId: "", iteration: 1 }; // the test sets the run
   const call = { id: "call_0", name: "look", arguments: {} };
 
   test("opens it first, if it is a new one", () => {
+    const { live } = running();
     const opened = performed(live, { type: "abort", ...foreign, reason: "Why." });
     expect(opened.effects).toMatchObject([{ type: "open_request", requestId: "req_0" }, { type: "interrupt" }]);
-    const other = performed(live, { type: "abort", ...known, runId: "run_9", reason: "Why." });
+    const other = performed(live, { type: "abort", ...idsOf(live), runId: "run_9", reason: "Why." });
     expect(types(other)).toEqual(["open_request", "interrupt"]);
   });
 
   test.each<Directive>([
-    { type: "abort", ...ofOver, reason: "Why." },
-    { type: "emit", ...ofOver, event: { kind: "request_started", data: { lane: "default" } } },
-    { type: "await_approval", ...ofOver, callId: "c", call },
-    { type: "await_answer", ...ofOver, callId: "c", call },
-    { type: "checkpoint", ...ofOver, reason: "after_llm" },
+    { type: "abort", ...ids, reason: "Why." },
+    { type: "emit", ...ids, event: { kind: "request_started", data: { lane: "default" } } },
+    { type: "await_approval", ...ids, callId: "c", call },
+    { type: "await_answer", ...ids, callId: "c", call },
+    { type: "checkpoint", ...ids, reason: "after_llm" },
     {
       type: "schedule",
-      ...ofOver,
+      ...ids,
       afterMs: 1,
       workedMs: 0,
       noteEveryMs: 1,
@@ -249,13 +250,16 @@ describe("a directive of a request that is not the current one", () => {
     },
     { type: "emit_request_error", requestId: "req_1", failure: { code: "busy", message: "" } },
   ])("does nothing when it is over: $type", (directive) => {
-    expect(performed({ ...over, mintsTokens: true }, directive)).toEqual({
+    const over = overLive();
+    const ofOver = "runId" in directive ? { ...directive, runId: idsOf(over).runId } : directive;
+    expect(performed({ ...over, mintsTokens: true }, ofOver)).toEqual({
       live: { ...over, mintsTokens: true },
       effects: [],
     });
   });
 
   test("does not start work of another request; a summary may be of none", () => {
+    const { live } = running();
     const summary = {
       type: "summarize",
       lane: "default",
@@ -269,9 +273,11 @@ describe("a directive of a request that is not the current one", () => {
   });
 
   test("stops only its own: the result of another is not settled", () => {
-    const stop = { type: "stop", requestId: "req_1", runId: known.runId, status: "completed" } as const;
+    const { live } = running();
+    const over = overLive();
+    const stop = { type: "stop", requestId: "req_1", runId: idsOf(live).runId, status: "completed" } as const;
     expect(types(performed(live, stop))).toEqual(["forget", "follow", "next"]);
-    expect(types(performed(over, { ...stop, runId: ofOver.runId }))).toEqual(["forget", "follow", "next"]);
+    expect(types(performed(over, { ...stop, runId: idsOf(over).runId }))).toEqual(["forget", "follow", "next"]);
   });
 });
 
@@ -286,7 +292,7 @@ describe("while the log cannot be written", () => {
   });
 });
 
-describe("while the thread is being let go", () => {
+describe("while the thread is being released", () => {
   test("no work begins, unless an ask that came before is being taken", () => {
     const open = running();
     const { directive } = find(open, "start");

@@ -21,19 +21,23 @@ import {
   written,
 } from "./live-thread.ts";
 
-const { agent, request } = running().live;
-const { run } = agent.state;
-if (run === undefined) throw new Error("The request is not open.");
+/** An open request, with its agent and its run. */
+function openRequest() {
+  const { agent, request } = running().live;
+  const { run } = agent.state;
+  if (run === undefined) throw new Error("The request is not open.");
+  return { agent, request, run };
+}
 
 /** The number of the first event of the run, when the thread has this metadata. */
 function firstSeq(metadata: JsonObject): number {
-  if (run === undefined) return 0;
+  const { agent, run } = openRequest();
   return nextEventSeq({ metadata } as typeof agent.thread, run);
 }
 
 describe("the first event of a run after a crash", () => {
   test("has the number after those that follow from the entries", () => {
-    expect(run.eventSeq).toBe(2);
+    expect(openRequest().run.eventSeq).toBe(2);
     expect(firstSeq({})).toBe(3);
   });
 
@@ -47,27 +51,38 @@ describe("the first event of a run after a crash", () => {
 });
 
 describe("the metadata of an append", () => {
-  const step = (directives: Step["directives"] = []): Step => ({ agent, directives });
-  const ids = { requestId: "req_1", runId: run.runId, iteration: 1 } as const;
-  const emit = { type: "emit", ...ids, event: { kind: "request_started", data: { lane: "default" } } } as const;
-  const mark = { type: "checkpoint", ...ids, reason: "after_llm" } as const;
-  const abort = { type: "abort", ...ids, reason: "Why." } as const;
-  const numbers = (eventSeq: number, directives: Step["directives"] = [], live = { request }) =>
-    metadataOf(live as Parameters<typeof metadataOf>[0], agent, step(directives), { ...NOW, eventSeq })["eventSeq"];
+  type Live = Parameters<typeof metadataOf>[0];
+
+  /** Directives of the open request, and the number that an append with these directives writes. */
+  function appending() {
+    const { agent, request, run } = openRequest();
+    const ids = { requestId: "req_1", runId: run.runId, iteration: 1 } as const;
+    return {
+      request,
+      emit: { type: "emit", ...ids, event: { kind: "request_started", data: { lane: "default" } } },
+      mark: { type: "checkpoint", ...ids, reason: "after_llm" },
+      abort: { type: "abort", ...ids, reason: "Why." },
+      numbers: (eventSeq: number, directives: Step["directives"] = [], live: Pick<Live, "request"> = { request }) =>
+        metadataOf(live as Live, agent, { agent, directives }, { ...NOW, eventSeq })["eventSeq"],
+    } as const;
+  }
 
   test("has no number while the entries account for all events", () => {
+    const { numbers, emit, mark, abort } = appending();
     expect(numbers(2)).toBeUndefined();
     expect(numbers(0, [emit, mark])).toBeUndefined();
     expect(numbers(2, [abort])).toBeUndefined();
   });
 
   test("has a number beyond the events that the entries do not account for", () => {
+    const { numbers, emit, mark, abort } = appending();
     expect(numbers(3)).toEqual({ requestId: "req_1", seq: 11 });
     expect(numbers(2, [emit])).toEqual({ requestId: "req_1", seq: 11 });
     expect(numbers(5, [emit, mark, abort])).toEqual({ requestId: "req_1", seq: 15 });
   });
 
   test("counts the events of the current request only", () => {
+    const { numbers, request } = appending();
     for (const phase of ["over", "suspended"] as const) {
       expect(numbers(90, [], { request: request && { ...request, phase } })).toBeUndefined();
     }
@@ -113,6 +128,7 @@ describe("the status of a thread", () => {
 
 describe("a request that is opened again", () => {
   test("has the next number, also when the log was read again", () => {
+    const { agent } = openRequest();
     const opened = decided(
       { ...idle(), agent: { ...agent, flight: idle().agent.flight } },
       { type: "opened", reply: "r", rows: [], first: undefined, given: undefined },

@@ -71,7 +71,7 @@ describe("a stop", () => {
     expect(decided(stopping, { ...stop, why: AWAY })).toMatchObject({ live: stopping.live, effects: [] });
   });
 
-  test("waits for the work, and goes on when its result is written", () => {
+  test("waits for the work, and continues when its result is written", () => {
     const open = running();
     const stopping = decided(open, stop);
     expect(stopping.effects).toEqual([{ type: "timer", name: "grace", ms: 1000 }]);
@@ -82,7 +82,7 @@ describe("a stop", () => {
     expect(types(closed)).not.toContain("suspend");
   });
 
-  test("hands over what has not ended, with the calls that have begun and the time at work", () => {
+  test("hands over what has not ended, with the calls that have begun and the working time", () => {
     const open = writtenAt({ now: 0 }, idle({ totalTimeoutMs: 5000 }), asking, prepared);
     const called = writtenAt({ now: 0 }, open, answer(open, ["look", "look"]));
     const begun = decidedAt({ now: 0 }, called, { type: "begun", toolCallId: "call_1" }, stop);
@@ -94,7 +94,7 @@ describe("a stop", () => {
     expect(types(closed).at(-1)).toBe("close");
   });
 
-  test("hands over a request that waits without an entry, because nothing of it is at work", () => {
+  test("hands over a request that waits without an entry, because none of its calls runs", () => {
     const closed = decided(waiting(), stop);
     expect(types(closed)).toEqual(expect.arrayContaining(["suspend", "close"]));
     expect(types(closed)).not.toContain("append");
@@ -218,7 +218,7 @@ describe("a stop of a thread whose log cannot be written", () => {
   });
 });
 
-describe("a thread that is given up", () => {
+describe("a thread that is abandoned", () => {
   test.each([
     ["a command", command({ type: "context_op", operation: replace })],
     ["a read", { type: "read", read: () => short(), reply: "r" } as LiveSignal],
@@ -229,7 +229,7 @@ describe("a thread that is given up", () => {
     expect(given.live).toMatchObject({ hold: undefined, stopping: { phase: "closed" } });
   });
 
-  test("tells every caller that waits for the log", () => {
+  test("rejects every caller that waits for the log", () => {
     const lost = decided(calling(["look"]), { type: "lost", error: AWAY });
     const reading = decided(lost, command(cancel, "a"));
     const given = decided(reading, stop, giveUp);
@@ -260,8 +260,6 @@ describe("a thread that is given up", () => {
 });
 
 describe("a closed thread", () => {
-  const closed = decided(calling(["look"]), stop, grace, giveUp).live;
-
   test.each<[LiveSignal, readonly object[]]>([
     [asking, [{ type: "settle_ask", askId: ask.id, error: WHY }]],
     [command(cancel), [{ type: "settle", reply: "r", error: WHY }]],
@@ -272,16 +270,16 @@ describe("a closed thread", () => {
     [{ type: "lost", error: AWAY }, []],
     [prepared, []],
   ])("decides nothing: %o", (signal, effects) => {
+    const closed = decided(calling(["look"]), stop, grace, giveUp).live;
     expect(decided(closed, signal).effects).toEqual(effects);
     expect(isDue(closed, signal)).toBe(true);
   });
 });
 
 describe("a signal that an effect delays", () => {
-  const { live } = decided(idle(), asking, prepared);
-  const { hold } = live;
+  const delayed = () => decided(idle(), asking, prepared).live;
 
-  test.each<[LiveSignal, boolean]>([
+  test.each<[LiveSignal | ((holdId: string) => LiveSignal), boolean]>([
     [{ type: "lost", error: AWAY }, true],
     [{ type: "worked", id: "9" }, true],
     [{ type: "begun", toolCallId: "c" }, true],
@@ -294,9 +292,11 @@ describe("a signal that an effect delays", () => {
     [{ type: "timer", name: "note" }, false],
     [command(cancel), false],
     [asking, false],
-    [{ type: "minted", id: hold?.id ?? "" }, true],
+    [(id) => ({ type: "minted", id }), true],
     [{ type: "minted", id: "0" }, false],
-  ])("waits or not: %o: %s", (signal, isNow) => {
+  ])("waits or not: %o: %s", (made, isNow) => {
+    const live = delayed();
+    const signal = typeof made === "function" ? made(live.hold?.id ?? "") : made;
     expect(isDue(live, signal)).toBe(isNow);
     expect(isDue(idle(), signal)).toBe(true);
     expect(
@@ -305,6 +305,8 @@ describe("a signal that an effect delays", () => {
   });
 
   test("is checked again after the thread was closed", () => {
+    const live = delayed();
+    const { hold } = live;
     const queue = [command(cancel)];
     const before = skipNotDue(live, queue, NOTHING_CHECKED);
     expect(before).toEqual({ hold, stopping: undefined, count: 1 });

@@ -115,7 +115,7 @@ describe("the time limit of a request", () => {
 describe("the work time", () => {
   const time = { limitMs: 1000, noteEveryMs: 100, workedMs: 30, since: 5000, over };
 
-  test("is that before, and that since the work went on", () => {
+  test("adds the time before the wait to the time since the work resumed", () => {
     expect(workedMs(time, { ...NOW, now: 5070.4 })).toBe(100);
     expect(workedMs({ ...time, since: undefined }, { ...NOW, now: 9000 })).toBe(30);
     expect(workedMs(time, { ...NOW, now: 4000 })).toBe(30);

@@ -211,7 +211,7 @@ const QUOTES: readonly (readonly [who: string, error: unknown])[] = [
 ];
 
 describe("messages that are too long", () => {
-  test.each(QUOTES)("are recognised by what %s says", (_, error) => {
+  test.each(QUOTES)("are recognized by the message of %s", (_, error) => {
     expect(classifyModelError(error)).toMatchObject({ code: "model_context_too_long", retryable: false });
   });
 
@@ -250,7 +250,7 @@ describe("messages that are too long", () => {
     expect([none.promptTokens, none.maxPromptTokens]).toEqual([undefined, undefined]);
   });
 
-  test("have no pattern that nobody's words are known for", () => {
+  test("have no pattern without a known provider message", () => {
     const texts = QUOTES.map(([, error]) => {
       const { message = "", responseBody = "" } = error as { message?: string; responseBody?: string };
       return `${message} ${JSON.stringify(error)} ${responseBody}`;

@@ -169,7 +169,7 @@ describe("silence", () => {
 });
 
 describe("a stream that ends without a word", () => {
-  test("is interrupted, and worth another try, when it said nothing", async () => {
+  test("is interrupted, and retried, when it has no content", async () => {
     const thinking = begun.slice(0, 2);
     const thought = [...thinking, { type: "reasoning-end", id: "r" }];
     for (const parts of [[], thinking, thought, [{ type: "finish", finishReason: { unified: "interrupted" } }]]) {
@@ -178,7 +178,7 @@ describe("a stream that ends without a word", () => {
     }
   });
 
-  test("is an answer when it said something, without the thinking that has no end", async () => {
+  test("is an answer when it has content, without the thinking that has no end", async () => {
     expect(await callModel(callOf(says(begun)))).toMatchObject({
       content: "Half an",
       finishReason: "interrupted",
@@ -204,7 +204,7 @@ test("a silence that the filter or an error explains is no answer; with text it 
   }
 });
 
-test("a stream that goes on after its finish is not listened to any more", async () => {
+test("a stream is not read any more after its finish", async () => {
   const cancelled: unknown[] = [];
   const parts = [...text("0", "Hi"), finish, ...text("1", "more")];
   const model = fake(() => stuckAfter(parts, (reason) => cancelled.push(reason)));
@@ -302,7 +302,7 @@ test.each([
   expect(await modelErrorOf(callModel(callOf(model)))).toMatchObject({ code: "model_error", retryable: false });
 });
 
-test("an error in the stream is classified, with what was said before it", async () => {
+test("an error in the stream is classified, with the text before it", async () => {
   const error = { message: "Overloaded", type: "overloaded_error", isRetryable: true };
   const thrown = await modelErrorOf(callModel(callOf(says([...begun, { type: "error", error }, finish]))));
   expect(thrown).toMatchObject({

@@ -127,7 +127,7 @@ async function shownAgain(said: {
   return model.calls[0]?.prompt[1]?.content;
 }
 
-test("what a model said goes back to it as it said it: every type of content, in order, with its metadata", async () => {
+test("an answer goes back to its model unchanged: every type of content, in order, with its metadata", async () => {
   await fc.assert(
     fc.asyncProperty(answer, async (parts) => {
       const whole = await callModel(callOf(says([...parts, finish], GATEWAY), { streaming: false }));
@@ -139,7 +139,7 @@ test("what a model said goes back to it as it said it: every type of content, in
   );
 });
 
-test("an older model's answer goes back as it was said, too", async () => {
+test("an answer of a model of an older specification also goes back unchanged", async () => {
   const plain = content.filter(({ type }) => ["text", "reasoning", "tool-call", "source"].includes(type));
   await fc.assert(
     fc.asyncProperty(

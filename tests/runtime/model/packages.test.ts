@@ -66,7 +66,7 @@ describe("results with pictures, where a package would write their bytes into th
 });
 
 describe("Claude's stream", () => {
-  test("tells how it begins, which is no part of the answer", async () => {
+  test("begins with a part that does not belong to the answer", async () => {
     const start = { type: "custom", kind: "anthropic.message_start", providerMetadata: { anthropic: { id: "msg_1" } } };
     const other = { type: "custom", kind: "anthropic.fallback", providerMetadata: { anthropic: { from: {} } } };
     expect((await callModel(callOf(says([start, ...text("0", "Hi"), finish])))).content).toBe("Hi");
@@ -106,7 +106,7 @@ describe("thinking with a fixed budget", () => {
     expect(await thinkingOf(messages)).toMatchObject({ type });
   });
 
-  test("is nobody else's affair", async () => {
+  test("is changed only for Anthropic", async () => {
     expect(await thinkingOf([ask, blank, result], "openrouter.chat")).toMatchObject({ type: "enabled" });
   });
 });
@@ -140,7 +140,7 @@ describe("warnings of a package", () => {
     "a warning without text",
   ];
 
-  test.each([true, false])("are told, streaming: %s", async (streaming) => {
+  test.each([true, false])("are reported, streaming: %s", async (streaming) => {
     const told: string[] = [];
     const model = fake(() => [{ type: "stream-start", warnings }, finish]);
     const doGenerate: typeof model.doGenerate = async (options) =>
@@ -149,7 +149,7 @@ describe("warnings of a package", () => {
     expect(told).toEqual(lines.map((line) => `warning of the model package: ${line}`));
   });
 
-  test("end the call where they make somebody throw", async () => {
+  test("end the call where their handler throws", async () => {
     const model = says([{ type: "stream-start", warnings }, finish]);
     const call = callOf(model, {
       onWarning: () => {

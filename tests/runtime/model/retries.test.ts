@@ -48,7 +48,7 @@ describe("a call that failed and may work later", () => {
     expect((await answer).content).toBe("Hi");
   });
 
-  test("fails at once when the provider asks for a wait that nobody would sit through", async () => {
+  test("fails at once when the provider asks for a wait longer than the limit", async () => {
     const model = failing(1, busy({ "retry-after": "3600" }));
     expect((await modelErrorOf(tried(model).answer)).retryAfterMs).toBe(3_600_000);
     expect(model.calls).toHaveLength(1);
@@ -83,7 +83,7 @@ describe("a call is not made again", () => {
   });
 });
 
-test("a part of an answer does not stand in the way of another try", async () => {
+test("a part of an answer does not prevent a retry", async () => {
   const model = failing(1, busy(), [{ type: "text-delta", id: "0", delta: "Half" }]);
   const { ports, answer } = tried(model);
   await ports.pass(60_000);

@@ -193,7 +193,7 @@ describe("settings", () => {
     return rest;
   };
 
-  test("are told as the specification has them, and nothing that was not asked for", async () => {
+  test("are passed as the specification has them, and only those that were set", async () => {
     const tools = [{ name: "f", description: "F", inputSchema: { type: "object" } }];
     const settings = {
       maxOutputTokens: 100,

@@ -19,7 +19,7 @@ function bookIn(city: string) {
 }
 
 describe.each(EVERY_WAY)("$api, $way", ({ api, streaming }) => {
-  test("a process that steers, cancels and is killed leaves a thread that goes on, and that every provider takes", async () => {
+  test("a process that steers, cancels and is killed leaves a thread that continues, and that every provider accepts", async () => {
     const provider = await startProtocolServer();
     onTestFinished(() => provider.stop());
     provider.answer(

@@ -8,7 +8,7 @@ import { expectAccepted, proveBodies, stage, weatherIn } from "./support/stage.t
 describe.each(EVERY_WAY)("$api, $way", (setting) => {
   const { api } = setting;
 
-  test("from call to call more is read from the provider's cache, and what was used is told", async () => {
+  test("each call reads more from the provider's cache, and reports its usage", async () => {
     const scene = await stage({ ...setting, options: { cacheMinTokens: 0, bindThinking: true } });
     let steps = 0;
     scene.provider.answer(() =>

@@ -35,7 +35,7 @@ describe.each(EVERY_WAY)("$api, $way", (setting) => {
     expect(await proveBodies(scene)).toBe(2);
   });
 
-  test("a text file: where the package has no place for it, a note stands there, and the thread goes on", async () => {
+  test("a text file that the package cannot send becomes a note, and the thread continues", async () => {
     const scene = await stage(setting);
     scene.provider.answer({ text: "Read." }, { text: "You are welcome." });
     const server = await scene.start();
@@ -72,7 +72,7 @@ describe.each(EVERY_WAY)("$api, $way", (setting) => {
 const FOREIGN = EVERY_WAY.filter(({ api }) => api !== "anthropic");
 
 test.each(FOREIGN)(
-  "a search that Anthropic's server ran is no call of another provider: $api, $way",
+  "a search that Anthropic's server ran is not sent as a call to another provider: $api, $way",
   async (setting) => {
     const scene = await stage(setting);
     await scene.store.append(THREAD, [
@@ -121,7 +121,7 @@ test.each(WAYS)("an older Claude answers in a shape through a tool of its packag
   expect(await proveBodies({ ...scene, model })).toBe(3);
 });
 
-test("what a package does not do as asked is told once", async () => {
+test("a warning of a package is reported once", async () => {
   const scene = await stage({ api: "openai-responses", streaming: true });
   scene.provider.answer(() => ({ text: "Four" }));
   const server = await scene.start({ temperature: 0.5 });

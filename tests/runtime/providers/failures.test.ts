@@ -30,7 +30,7 @@ function retriesIn(events: readonly AgentEvent[]) {
 describe.each(EVERY_WAY)("$api, $way", (setting) => {
   const { api, streaming } = setting;
 
-  test("a rate limit is waited for as long as the provider says, and told of", async () => {
+  test("a rate limit is waited for as long as the provider says, and reported", async () => {
     const scene = await stage(setting);
     scene.provider.answer({ error: "rate_limited", retryAfterMs: 20 }, { text: "Four" });
     const server = await scene.start();
@@ -134,7 +134,7 @@ describe.each(EVERY_WAY)("$api, $way", (setting) => {
     if (streaming) expect(await saidLast(server)).toMatchObject({ partial: true, content: "Fo" });
   });
 
-  test("an abort reaches the provider, and what was said until then is kept and marked", async () => {
+  test("an abort reaches the provider, and the text until then is stored and marked", async () => {
     const scene = await stage(setting);
     scene.provider.answer({ error: "stall", text: ["Fo", "ur"] });
     const server = await scene.start();
@@ -152,7 +152,7 @@ describe.each(EVERY_WAY)("$api, $way", (setting) => {
 });
 
 describe.each(APIS)("%s", (api) => {
-  test("a stream that falls silent is given up, and asked for again", async () => {
+  test("a stream that falls silent is aborted, and the call is retried", async () => {
     const scene = await stage({ api, streaming: true });
     scene.provider.answer({ error: "stall", text: ["Fo", "ur"], after: 0 }, { error: "stall", text: ["Fo", "ur"] });
     const server = await scene.start({ streamIdleTimeoutMs: IDLE_MS, modelMaxRetries: 1 });
@@ -172,7 +172,7 @@ describe.each(APIS)("%s", (api) => {
     expect(await proveBodies(scene)).toBe(1);
   });
 
-  test("an answer at once that never comes is given up when the request's time is over", async () => {
+  test("an answer without streaming that never comes is aborted at the request's time limit", async () => {
     const scene = await stage({ api, streaming: false });
     scene.provider.answer({ error: "stall", text: "Four" });
     const server = await scene.start({ totalTimeoutMs: IDLE_MS });
@@ -193,7 +193,7 @@ describe.each(APIS)("%s", (api) => {
     expect(await saidLast(server)).toMatchObject({ partial: true });
   });
 
-  test("what is too long is asked for once more with less, and then given up", async () => {
+  test("a prompt that is too long is retried once with less, and then fails", async () => {
     const scene = await stage({ api, streaming: true, options: { maxInputTokens: 1500 } });
     scene.provider.answer(() => ({ text: `Sunny. ${"Really. ".repeat(30)}` }));
     const server = await scene.start({ tools: {} });

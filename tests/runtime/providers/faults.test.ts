@@ -198,7 +198,7 @@ describe.each(EVERY_WAY)("$api, $way", (setting) => {
     expect(on.proxy.count).toBe(3);
   });
 
-  test.each([0, 1, 3, 1_000])("event %i that is no JSON is not taken for an answer", async (event) => {
+  test.each([0, 1, 3, 1_000])("event %i that is invalid JSON is not taken for an answer", async (event) => {
     const on = await scene(setting);
     on.proxy.fail({ type: "broken_json", event });
     expect((await story(on)).text).toBe(SPOKEN);

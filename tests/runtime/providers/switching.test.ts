@@ -49,7 +49,7 @@ describe.each(EVERY_WAY)("$api, $way", (setting) => {
     expect(await proveBodies(scene)).toBe(14);
   });
 
-  test("a cancel while tools are at work", async () => {
+  test("a cancel while tools run", async () => {
     const scene = await stage({ ...setting, options: { bindThinking: true } });
     const { provider } = scene;
     const { promise: begun, resolve: begin } = Promise.withResolvers<void>();

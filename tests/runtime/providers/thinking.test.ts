@@ -44,7 +44,7 @@ describe.each(EVERY)("$api, $way", (setting) => {
     expect(await proveBodies(scene)).toBe(5);
   });
 
-  test("a loop that another process goes on with has the thinking it began with", async () => {
+  test("a loop that another process resumes has the thinking it began with", async () => {
     const path = fastFile();
     const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
     let runs = 0;
@@ -175,7 +175,7 @@ describe.each(WAYS)("anthropic, $way, with a thinking budget", ({ streaming }) =
     expect(await proveBodies(scene)).toBe(5);
   });
 
-  test("a loop that another model began goes on without thinking", async () => {
+  test("a loop that another model began continues without thinking", async () => {
     const scene = await stage(setting);
     scene.provider.answer(
       { thinking: "Bern first.", calls: [weatherIn("Bern"), { name: "hang", arguments: {} }] },
@@ -205,7 +205,7 @@ describe.each(WAYS)("anthropic, $way, with a thinking budget", ({ streaming }) =
   });
 });
 
-describe.each(WAYS)("anthropic, $way, with thinking that is bound to what stands before it", ({ streaming }) => {
+describe.each(WAYS)("anthropic, $way, with thinking that is bound to the messages before it", ({ streaming }) => {
   const setting = { api: "anthropic", streaming, options: { bindThinking: true } } as const;
 
   test.each<[string, Partial<AgentConfig>, boolean]>([

@@ -13,7 +13,7 @@ const CHAT = `{"role":"user","content":[{"type":"image_url","image_url":{"url":"
 const inputSchema = { type: "object", properties: { city: { type: "string" } } } as const;
 
 describe.each(EVERY_WAY)("$api, $way", (setting) => {
-  test("parallel calls are told in their order, whichever result comes first", async () => {
+  test("parallel calls are emitted in their order, whichever result comes first", async () => {
     const scene = await stage(setting);
     const gates = new Map(["Bern", "Basel", "Rome"].map((city) => [city, Promise.withResolvers<void>()]));
     const weather = defineTool({
@@ -59,7 +59,7 @@ describe.each(EVERY_WAY)("$api, $way", (setting) => {
     expect(await proveBodies(scene)).toBe(4);
   });
 
-  test("of a tool that is not there, and of arguments that are none, the model is told, and goes on", async () => {
+  test("the model reads that a tool does not exist or that arguments are invalid, and continues", async () => {
     const scene = await stage(setting);
     // What Gemini calls with is JSON by its wire format.
     const broken = setting.api === "gemini" ? { town: "Bern" } : '{"city":"Be';

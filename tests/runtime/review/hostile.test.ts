@@ -49,7 +49,7 @@ describe("after the store has failed", () => {
     expect(await receipt).toMatchObject({ delivered: false, reason: "idle" });
   });
 
-  test("a server that stops closes the request in the log: nobody goes on with what was told to have failed", async () => {
+  test("a server that stops closes the request in the log, so that a request reported as failed is not resumed", async () => {
     const { on, server } = await afterFire([]);
     await on.end(server.stop());
     expect(told(await on.log())).toEqual(["ask First.", "error end:failed"]);
@@ -59,7 +59,7 @@ describe("after the store has failed", () => {
 });
 
 describe("callbacks that do what they like", () => {
-  test("a prompt that is never given keeps nobody from giving up, and from stopping", async () => {
+  test("a prompt function that never returns does not prevent a cancel or a stop", async () => {
     const on = await stage();
     const server = await on.start({ script: ["Hi."], systemPrompt: never as never });
     const abort = new AbortController();
@@ -178,7 +178,7 @@ describe("words that no log can hold", () => {
         { type: "file", mediaType: "image/png", data: 5 },
       ],
     ],
-  ])("a steer of %s is refused, and the request goes on", async (_what, content) => {
+  ])("a steer of %s is refused, and the request continues", async (_what, content) => {
     const on = await stage();
     const server = await on.start({ script: [{ text: "Hi.", delayMs: 50 }, "More."] });
     const request = await on.end(server.ask("Go."));
@@ -186,7 +186,7 @@ describe("words that no log can hold", () => {
     expect((await on.end(request.result)).text).toBe("Hi.");
   });
 
-  test("a steer is what it was when it was said", async () => {
+  test("a steer has its content at the time of the command", async () => {
     const on = await stage();
     const server = await on.start({ script: [{ text: "Hi.", delayMs: 50 }, "More."] });
     const request = await on.end(server.ask("Go."));
@@ -206,7 +206,7 @@ describe("words that no log can hold", () => {
     expect((await on.end(request.result)).text).toBe("Hi.");
   });
 
-  test("a reason to cancel is told as well as it can be", async () => {
+  test("a reason to cancel of any type becomes text", async () => {
     const on = await stage();
     const server = await on.start({ script: [{ text: "Hi.", hang: true }] });
     const request = await on.end(server.ask("Go."));
@@ -230,7 +230,7 @@ describe("words that no log can hold", () => {
     expect((await on.end(request.result)).object).toEqual({ ok: true });
   });
 
-  test("usage that is no number is left out, and __proto__ in arguments is nobody's prototype", async () => {
+  test("usage that is not a number is left out, and __proto__ in arguments changes no prototype", async () => {
     const on = await stage();
     const given: unknown[] = [];
     const look = { inputSchema: anything, execute: (input: unknown) => String(given.push(input)) };

@@ -43,7 +43,7 @@ async function far(
 const look = { inputSchema: anything, execute: () => "seen" };
 const script = [{ calls: [{ name: "look" }, { name: "look" }], delayMs: 10 }, "Seen."];
 
-test("a store that is away for three seconds costs a request nothing but time", async () => {
+test("a store that is away for three seconds costs a request only time", async () => {
   let down = false;
   const on = await far(
     () => down,

@@ -106,7 +106,7 @@ describe("a tool without execute", () => {
   });
 });
 
-test("a server lists the calls that wait for somebody outside, also after a restart", async () => {
+test("a server lists the calls that wait for an outside answer, also after a restart", async () => {
   const on = await stage();
   const tools = {
     pay: { inputSchema: anything, needsApproval: true, execute: () => "paid" },

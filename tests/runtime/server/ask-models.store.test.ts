@@ -46,7 +46,7 @@ describe.each([
     expect(await proveAll(on.store, on.threadId)).toBe(4);
   });
 
-  test("of an ask goes on in the process that takes the request over and finds it by its name", async () => {
+  test("of an ask is used by the process that takes the request over and finds it by its name", async () => {
     const on = await stage({ store: open() });
     const first = await on.start({ model: named(on, "own") }, NODE);
     const { id } = await on.end(first.ask("Go.", { model: named(on, "big", HANG) }));

@@ -130,7 +130,7 @@ test("a tool that an ask forces must be one of the request", async () => {
   expect(error).toMatchObject({ code: "unknown_tool" });
 });
 
-test("the room for the answer is that of the ask", async () => {
+test("the space for the answer is that of the ask", async () => {
   const on = await stage();
   const server = await on.start({ script: ["Ok."], contextPolicy: { maxInputTokens: 20_000 } });
   const words = "word ".repeat(2_200);

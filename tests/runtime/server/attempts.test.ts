@@ -85,7 +85,7 @@ describe("a request whose work ends its process", () => {
     expect((await on.log())[2]?.payload).toMatchObject({ attempt: 2 });
   });
 
-  test("counts no attempt where a server stops, where the request waits, or where somebody has decided", async () => {
+  test("counts no attempt where a server stops, where the request waits, or where a call was decided", async () => {
     const on = await stage();
     const { start, die } = processes(on);
     const config = { script: [{ calls: [{ id: "p", name: "pay" }] }, { hang: true }], tools: { pay }, maxAttempts: 1 };
@@ -169,7 +169,7 @@ describe('recover: "fail"', () => {
     expect((await on.end(second.result(request.id))).text).toBe("Done.");
   });
 
-  test("ends one that a crash interrupted after such an answer was taken up", async () => {
+  test("ends one that a crash interrupted after such an answer was resumed", async () => {
     const on = await stage();
     const { start, die } = processes(on);
     const config = { tools: { locate }, recover };

@@ -13,7 +13,7 @@ test("an ask while a request runs is refused, and leaves the thread as it is", a
   expect((await on.end(request.result)).text).toBe("One.");
 });
 
-describe("an ask while a call waits for somebody outside", () => {
+describe("an ask while a call waits for an outside answer", () => {
   const pay = { inputSchema: anything, needsApproval: true, execute: () => "paid" };
   const question = { inputSchema: anything };
 
@@ -78,7 +78,7 @@ describe("an agent that queues", () => {
     ]);
   });
 
-  test("goes on with the next when one is refused, fails or is cancelled", async () => {
+  test("continues with the next when one is refused, fails or is cancelled", async () => {
     const on = await stage();
     const server = await on.start({
       script: [{ error: { status: 400 }, delayMs: 10 }, { hang: true }, "Three."],
@@ -96,7 +96,7 @@ describe("an agent that queues", () => {
     expect((await on.end((await on.end(three)).result)).text).toBe("Three.");
   });
 
-  test("refuses those who wait when its server stops, and lets the one at work end", async () => {
+  test("refuses the queued asks when its server stops, and lets the running request end", async () => {
     const on = await stage();
     const server = await on.start({ script: [slowly("One.")], busy: "queue" });
     const one = await on.end(server.ask("One?"));
@@ -112,7 +112,7 @@ describe("an agent that queues", () => {
 });
 
 describe("a server that stops", () => {
-  test("leaves what does not end in time to the next, which goes on with it", async () => {
+  test("leaves what does not end in time to the next, which resumes it", async () => {
     const on = await stage();
     const first = await on.start({ script: [{ text: "One", hang: true }] });
     const request = await on.end(first.ask("One?"));
@@ -129,7 +129,7 @@ describe("a server that stops", () => {
     await on.end(second.stop());
   });
 
-  test("lets another have the thread, which nobody gets before", async () => {
+  test("releases the thread to another process only when it has stopped", async () => {
     const on = await stage();
     const first = await on.start({ script: [] });
     await expect(on.start({ script: [] }, { claimWaitMs: 0 })).rejects.toMatchObject({ code: "thread_held" });

@@ -63,7 +63,7 @@ describe.each(Object.entries(PHASES))("%s", (_phase, config) => {
   });
 });
 
-test("what was said before a cancel is kept and marked", async () => {
+test("text before a cancel is stored and marked", async () => {
   const on = await stage();
   const server = await on.start({ script: [{ text: ["One", " two"], hang: true }, "Three."] });
   const request = await on.end(server.ask("Count."));

@@ -52,7 +52,7 @@ describe("why a model gave no answer", () => {
   });
 });
 
-describe("onError is told the error as it was thrown", () => {
+describe("onError gets the error as it was thrown", () => {
   const thrown = new Error("postgres://u:secret@db");
 
   test("by a tool, in each attempt", async () => {

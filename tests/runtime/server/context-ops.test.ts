@@ -122,7 +122,7 @@ describe("an operation while a request runs", () => {
     await proveAll(on.store, on.threadId);
   });
 
-  test("is told before the end of the request, and lands with it", async () => {
+  test("is emitted before the end of the request, and committed with it", async () => {
     const on = await stage();
     const server = await on.start({ script: [{ text: "One.", delayMs: 50 }] });
     const request = await on.end(server.ask("One?"));
@@ -134,18 +134,21 @@ describe("an operation while a request runs", () => {
     expect((await on.log()).map(({ kind }) => kind)).toEqual(["ai_message", "ai_message", "ai_context_operation"]);
   });
 
-  test.each(["context_op_applied", "request_completed"])("is applied for whoever stops at %s", async (moment) => {
-    const on = await stage();
-    const server = await on.start({ script: [{ text: "One.", delayMs: 50 }] });
-    const request = await on.end(server.ask("One?"));
-    const { settled } = await on.end(server.modifyContext(replaceBy("A", "a")));
-    const stopped = (async () => {
-      for await (const { kind } of request.events()) if (kind === moment) await server.stop({ graceMs: 0 });
-    })();
-    await on.end(stopped);
-    expect(await settled).toEqual({ status: "applied" });
-    expect(await operations(on)).toEqual(["a"]);
-  });
+  test.each(["context_op_applied", "request_completed"])(
+    "is applied when a listener stops the server at %s",
+    async (moment) => {
+      const on = await stage();
+      const server = await on.start({ script: [{ text: "One.", delayMs: 50 }] });
+      const request = await on.end(server.ask("One?"));
+      const { settled } = await on.end(server.modifyContext(replaceBy("A", "a")));
+      const stopped = (async () => {
+        for await (const { kind } of request.events()) if (kind === moment) await server.stop({ graceMs: 0 });
+      })();
+      await on.end(stopped);
+      expect(await settled).toEqual({ status: "applied" });
+      expect(await operations(on)).toEqual(["a"]);
+    },
+  );
 
   test("that the log has had for long costs neither the request its end nor one that waits its turn", async () => {
     const on = await stage();
@@ -191,7 +194,7 @@ describe("lanes", () => {
     await proveAll(on.store, on.threadId);
   });
 
-  test("a switch shows an empty lane, and back the old one; a branch begins where it is told", async () => {
+  test("a switch shows an empty lane, and back the old one; a branch begins at the given entry", async () => {
     const on = await stage();
     const script = ["One.", sees("Two?"), sees("One?", "One.", "Three?"), sees("One?", "One.", "Four?")];
     const server = await on.start({ script });

@@ -36,7 +36,7 @@ async function failed(on: Stage): Promise<string> {
 
 for (const [name, open] of stores)
   describe(`continueRequest in ${name}`, () => {
-    test("in a later process it goes on after the failure, on the ask and its results", async () => {
+    test("in a later process it continues after the failure, with the ask and its results", async () => {
       const on = await stage({ store: open() });
       const id = await failed(on);
       const server = await on.start({
@@ -96,7 +96,7 @@ for (const [name, open] of stores)
     });
   });
 
-test("after a cancel in the middle of an answer the model is told to go on, and pages do not show it", async () => {
+test("after a cancel in the middle of an answer the model is asked to continue, and pages do not show that", async () => {
   const on = await stage();
   const server = await on.start({
     script: [

@@ -54,7 +54,7 @@ describe.each(CUT)("a stream that is cut after its first word by %s", (_what, cu
   });
 });
 
-test("the usage of a cut attempt counts, where the provider has told it", async () => {
+test("the usage of a cut attempt counts, where the provider has sent it", async () => {
   const on = await stage();
   const usage = { inputTokens: 100, outputTokens: 7 };
   const script: readonly ScriptedStep[] = [
@@ -109,7 +109,7 @@ test("a request that is cancelled while it waits makes no other attempt", async 
   expect(told(await on.log())).toEqual(["ask Go.", "note", "error end:cancelled"]);
 });
 
-test("another process that takes over goes on counting", async () => {
+test("another process that takes over continues the count", async () => {
   const on = await stage();
   const store = faultStore(on.store);
   const first = await on.start({ script: [busy, busy, { hang: true }] }, { store });

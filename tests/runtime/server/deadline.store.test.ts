@@ -13,7 +13,7 @@ describe.each([
   ["memory", () => memoryStore()],
   ["SQLite", () => sqliteStore(fastFile())],
 ])("a deadline on %s", (_name, open) => {
-  test("ends a request while the model is at work, as failed and once", async () => {
+  test("ends a request during a model call, as failed and once", async () => {
     const on = await stage({ store: open() });
     const server = await on.start({ script: [{ hang: true }, "Ok."] });
     const request = await on.end(server.ask("Go.", { deadline: 5_000 }));

@@ -80,7 +80,7 @@ describe.each(STORES)("an approval with other arguments, %s", (_, open) => {
     await proveAll(on.store, on.threadId);
   });
 
-  test("a request that is cancelled while the call runs tells the model what was begun", async () => {
+  test("a request that is cancelled while the call runs shows the model what was begun", async () => {
     const on = await onStage();
     const write = { inputSchema, needsApproval: true, execute: () => new Promise(() => undefined) };
     const { server, request } = await waits(on, { script: [CALL, "Fine."], tools: { write } });

@@ -32,7 +32,7 @@ describe("events of a request", () => {
     expect(await proveAll(on.store, on.threadId)).toBe(2);
   });
 
-  test("have ids that are told once, though a process that dies in an answer makes its numbers come again", async () => {
+  test("have unique ids, though a process that dies in an answer makes its numbers come again", async () => {
     const on = await stage();
     const store = faultStore(on.store);
     const first = await on.start({ script: [{ text: "One two three four.", hang: true }] }, { store });
@@ -51,7 +51,7 @@ describe("events of a request", () => {
     expect(ids.every((id) => id.startsWith(`${asked.runId}.`))).toBe(true);
   });
 
-  test("come whole to whoever iterates late, early, or beside another", async () => {
+  test("come whole to a listener that iterates late, early, or beside another", async () => {
     const on = await stage();
     const server = await on.start({ script, tools: { add } });
     const request = await server.ask("What's 2+2?");
@@ -62,7 +62,7 @@ describe("events of a request", () => {
     expect(two).toEqual(late);
   });
 
-  test("are not disturbed by whoever throws or leaves while listening", async () => {
+  test("are not disturbed by a listener that throws or leaves", async () => {
     const on = await stage();
     const server = await on.start({ script, tools: { add } });
     const request = await server.ask("What's 2+2?");

@@ -50,7 +50,7 @@ describe("finish ends a request with what there is", () => {
     expectWhole(await eventsOf(request));
   });
 
-  test("while it waits for approval: nobody approves any more", async () => {
+  test("while it waits for approval: an approval afterwards is refused", async () => {
     const on = await stage();
     const server = await on.start({ script: [{ calls: [{ name: "pay" }] }, "Yes?"], tools: { pay } });
     const request = await on.end(server.ask("Pay."));

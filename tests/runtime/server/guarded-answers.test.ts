@@ -20,7 +20,7 @@ const ways = [
   },
 ];
 
-describe.each(ways)("a call for somebody outside that is asked about $name", ({ config }) => {
+describe.each(ways)("a deferred call that needs approval $name", ({ config }) => {
   const tools = { sign: { inputSchema: anything } };
 
   test("is asked about again when the process ended right after the model's answer", async () => {
@@ -79,7 +79,7 @@ describe.each(ways)("a call for somebody outside that is asked about $name", ({ 
   });
 });
 
-test("a call for somebody outside is nobody's to answer while it is asked about", async () => {
+test("a deferred call cannot be answered while it waits for approval", async () => {
   const on = await stage();
   const verdict = gate<"allow">();
   const config = { tools: { sign: { inputSchema: anything } }, guardTools: () => verdict.promise };

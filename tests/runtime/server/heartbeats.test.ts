@@ -27,7 +27,7 @@ test("a tool that yields very often beats no faster than any other", async () =>
   expect(kinds(live).filter((kind) => kind === "keepalive").length).toBeLessThanOrEqual(1 + elapsed / 5_000);
 });
 
-test("who comes late is told the last beat of each call, and those that were there all of them", async () => {
+test("a late listener gets the last beat of each call, an early one gets all of them", async () => {
   const on = await stage();
   const execute = () => new Promise((resolve) => on.ports.after(22_000, () => resolve("done")));
   const tools = { slow: { inputSchema: anything, execute } };
@@ -45,7 +45,7 @@ test("who comes late is told the last beat of each call, and those that were the
   ]);
 });
 
-test("events go on behind what was told before a crash, also where a tool yields while an append takes its time", async () => {
+test("event ids continue after those before a crash, also where a tool yields during a slow append", async () => {
   const slow = gate();
   const yielding = gate();
   let isSlow = false;

@@ -104,7 +104,7 @@ describe("a start that the caller's own code never lets end", () => {
   test.each([
     ["a prompt", prompted, undefined],
     ["a context", plain, never],
-  ])("%s: is given up when its signal is aborted, and others can have the thread", async (_, agent, context) => {
+  ])("%s: ends when its signal is aborted, and another process can claim the thread", async (_, agent, context) => {
     const on = await left();
     const { store, threadId, ports } = on;
     const controller = new AbortController();
@@ -119,7 +119,7 @@ describe("a start that the caller's own code never lets end", () => {
     expect(await isFree(on)).toBe(true);
   });
 
-  test("is given up when its host stops", async () => {
+  test("ends when its host stops", async () => {
     const on = await left();
     const host = AgentHost.create({ agent: prompted, store: on.store, ports: on.ports });
     const got = failureOf(host.get(on.threadId));

@@ -16,8 +16,8 @@ async function left(): Promise<Stage> {
   return on;
 }
 
-describe("the tools of a request that is taken up after a restart", () => {
-  test("are made anew by who starts it, from what the request refers to", async () => {
+describe("the tools of a request that is resumed after a restart", () => {
+  test("are made again by the process that starts it, from the refs of the request", async () => {
     const on = await left();
     const asked: unknown[] = [];
     const tools = async (threadId: string, { agentId }: { readonly agentId?: string }) => {

@@ -22,7 +22,7 @@ describe("the time of a request", () => {
     expectWhole(await eventsOf(request));
   });
 
-  test("stands still while it waits for somebody", async () => {
+  test("is not counted while it waits for a person", async () => {
     const on = await stage();
     const pay = { inputSchema: anything, needsApproval: true, execute: () => "paid" };
     const server = await on.start({
@@ -54,7 +54,7 @@ describe("the time of a request", () => {
 });
 
 describe("a model whose answer comes whole", () => {
-  test("has five times as long as one that streams may be silent, and is told that nobody waits any more", async () => {
+  test("has five times the silence limit of one that streams, and is then aborted", async () => {
     const on = await stage();
     const signals: AbortSignal[] = [];
     const model = {
@@ -148,7 +148,7 @@ describe("what a request has used", () => {
   });
   const model = () => scriptedModel(["1.", { text: "2.", usage: { inputTokens: 5, outputTokens: 1 } }]);
 
-  test("is told for each model, with a summary that was discarded, and its end tells the same after a restart", async () => {
+  test("is reported for each model, with a discarded summary, and the same after a restart", async () => {
     const on = await stage();
     const server = await on.start({ model: model(), models: { small: costly }, contextPolicy });
     await on.end((await on.end(server.ask("One?"))).result);

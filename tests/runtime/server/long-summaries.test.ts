@@ -35,7 +35,7 @@ async function summariesOf(on: Stage) {
 }
 
 describe("a summary of more than its summarizer can read", () => {
-  test("shortens a message of 200 kB, and the conversation goes on being summarized", async () => {
+  test("shortens a message of 200 kB, and later summaries are still made", async () => {
     const on = await stage();
     const clerk = small();
     const server = await on.start({
@@ -114,7 +114,7 @@ describe("a summary of more than its summarizer can read", () => {
     await proveAll(on.store, on.threadId);
   });
 
-  test("that is refused for good blocks nothing: its piece is skipped with a line that says so, and an event", async () => {
+  test("that is refused permanently blocks nothing: its piece is skipped with a line that says so, and an event", async () => {
     const on = await stage();
     const clerk = small(({ messages }) => {
       return JSON.stringify(messages).includes("poison")
@@ -202,7 +202,7 @@ describe("what is cut while automatic summaries are on", () => {
     expect(result.usageByModel["openai:gpt-4"]).toMatchObject({ outputTokens: 20 });
   });
 
-  test("is told of once for each place of the cut, where nothing summarizes it", async () => {
+  test("is reported once for each place of the cut, where nothing summarizes it", async () => {
     const on = await stage();
     const summarizer = { summarize: () => Promise.reject(new Error("down")) };
     const look = { inputSchema: { type: "object" }, execute: () => "seen" } as const;

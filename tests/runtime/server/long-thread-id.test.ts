@@ -25,7 +25,7 @@ test.each([LONGEST, "ü".repeat(256)])(
   },
 );
 
-test("a run on such a thread can be left at a checkpoint, and goes on behind it", async () => {
+test("a run on such a thread can stop at a checkpoint, and resumes after it", async () => {
   const store = memoryStore();
   const { tools, ran } = adder();
   const token = await stoppedAt("after_llm", cast([CALL], { tools }).agent, { store, threadId: LONGEST });

@@ -69,7 +69,7 @@ describe.each([
     ]);
   });
 
-  test("goes on in another process with the model that was reached, and with the attempts that are left", async () => {
+  test("continues in another process with the model that was reached, and with the attempts that are left", async () => {
     const on = await stage({ store: open() });
     const rules = { modelMaxRetries: 2 };
     const first = await on.start(

@@ -127,7 +127,7 @@ test("a mode that the agent does not have is refused, and the thread is as it wa
   expect(await on.log()).toEqual([]);
 });
 
-test("the tools of an ask stand beside those of its mode, and allowedTools replaces them", async () => {
+test("the tools of an ask are added to those of its mode, and allowedTools replaces them", async () => {
   const on = await stage();
   const { config, asked } = workshop(on);
   const server = await on.start(config);

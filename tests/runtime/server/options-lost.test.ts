@@ -35,7 +35,7 @@ describe.each(kinds)("a request that was asked with %s", (_, asked, supply, othe
     expect((await on.end((await on.end(second.ask("Again."))).result)).text).toBe("Here.");
   });
 
-  test("goes on where the functions supply it", async () => {
+  test("continues where the functions supply it", async () => {
     const on = await stage();
     const id = await interrupted(on, asked);
     const second = await on.start({ script: ["Done."], tools: { pay } }, supply);
@@ -63,7 +63,7 @@ describe.each(kinds)("a request that was asked with %s", (_, asked, supply, othe
   });
 });
 
-test("a log that does not name the tools of its ask goes on", async () => {
+test("a log that does not name the tools of its ask continues", async () => {
   const on = await stage();
   const lane = { contextRef: "default" };
   const [requestId, runId] = ["req_1", "run_1"];

@@ -91,7 +91,7 @@ async function decideAll(on: Stage, server: AgentServer): Promise<void> {
 }
 
 describe("a log that ends anywhere", () => {
-  test("is gone on with: legal, proven, numbered on, and nothing that must not run twice runs twice", async () => {
+  test("is resumed: legal, proven, with continued numbers, and without a second run of what must run once", async () => {
     const { on, log, toldBefore } = await recorded();
     expect(told(log)).toEqual([
       "ask Go.",
@@ -155,7 +155,7 @@ describe("a log that ends anywhere", () => {
     }
   });
 
-  test("whose request had ended has nothing to take up", async () => {
+  test("whose request had ended has nothing to resume", async () => {
     const { on } = await recorded();
     const server = await on.start({ script: ["Hello."] });
     expect(server.request).toBeUndefined();

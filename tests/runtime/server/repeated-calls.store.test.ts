@@ -32,7 +32,7 @@ describe.each(stores)("a call that is repeated, with %s", (_, open) => {
     expect(runs).toBe(5); // the call that was interrupted ran twice
   });
 
-  test("in another request counts anew, and without a limit it is not counted", async () => {
+  test("in another request counts from the start, and without a limit it is not counted", async () => {
     const on = await stage({ store: open() });
     const tools = { look: { inputSchema: anything, execute: () => "seen" } };
     const script = [look(1), "One.", look(1), "Two."];

@@ -7,7 +7,7 @@ const PAY = { calls: [{ id: "call_p", name: "pay" }] };
 const NUMBER = { type: "object", properties: { n: { type: "number" } } };
 
 describe("the result of a request by its id", () => {
-  test("is waited for while it is at work, and there when it has ended", async () => {
+  test("is waited for while the request runs, and available when it has ended", async () => {
     const on = await stage();
     const server = await on.start({ script: [{ text: "One.", delayMs: 20 }, "Two."] });
     const { id, result } = await on.end(server.ask("1?"));
@@ -70,7 +70,7 @@ describe("the result of a request by its id", () => {
   });
 });
 
-test("a request says as soon as nothing is at work, each time, and when it is done", async () => {
+test("a request emits each time when nothing runs, and when it is done", async () => {
   const on = await stage();
   const ask = { inputSchema: anything };
   const script = [PAY, { calls: [{ id: "call_a", name: "ask" }] }, "Done."];

@@ -145,7 +145,7 @@ test("explain says what became of every entry in the view of the last call", asy
   ]);
 });
 
-test("explain tells of a long thread before its first call here, however little of it was loaded at first", async () => {
+test("explain covers a long thread before its first call here, however little of it was loaded at first", async () => {
   const on = await stage();
   const entries = Array.from({ length: 3_000 }, (_, index) => ({
     kind: "message",

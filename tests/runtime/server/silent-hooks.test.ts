@@ -26,7 +26,7 @@ describe("a function of the caller that never answers", () => {
     expect(await on.log()).toEqual([]);
   });
 
-  test("as guardTools denies the call, which does not run, and tells onError", async () => {
+  test("as guardTools denies the call, which does not run, and calls onError", async () => {
     const on = await stage();
     const ran: string[] = [];
     const heard: unknown[] = [];
@@ -83,7 +83,7 @@ describe("a function of the caller that never answers", () => {
     expect(error.failure?.message).toContain("hookTimeoutMs");
   });
 
-  test("as summarizer leaves the request without a summary, and is told to stop", async () => {
+  test("as summarizer leaves the request without a summary, and is aborted", async () => {
     const on = await stage();
     let signal: AbortSignal | undefined;
     const summarizer = {

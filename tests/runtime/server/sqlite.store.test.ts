@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { fastFile } from "../../support/temp-folder.ts";
 import { anything, eventsOf, expectWhole, proveAll, stage, told } from "../support/stage.ts";
 
-test("a request that waits goes on in a process that opens the file again, and its tool runs once", async () => {
+test("a request that waits resumes in a process that opens the file again, and its tool runs once", async () => {
   const path = fastFile();
   let paid = 0;
   const pay = { inputSchema: anything, needsApproval: true, execute: () => `paid ${++paid}` };

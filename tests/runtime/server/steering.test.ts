@@ -71,7 +71,7 @@ describe("what is steered", () => {
     expect(steers).toEqual(["brief", "verse"]);
   });
 
-  test("while the last answer is being said goes on with the request; what follows waits for its end", async () => {
+  test("during the last answer continues the request; a follow-up waits for its end", async () => {
     const on = await stage();
     const script = [
       { text: "One.", delayMs: 20 },
@@ -97,7 +97,7 @@ describe("what is steered", () => {
     expect(await on.end(receipt)).toMatchObject({ delivered: false, reason: "closed" });
   });
 
-  test("with the same id is delivered once, and both are told", async () => {
+  test("with the same id is delivered once, and both callers get the outcome", async () => {
     const on = await stage();
     const { hold, tools } = look();
     const server = await on.start({ script: [looking, "Ok."], tools });

@@ -10,7 +10,7 @@ const asked = async (on: Stage, server: Awaited<ReturnType<Stage["start"]>>, ...
   for (const text of texts) await on.end((await on.end(server.ask(text))).result);
 };
 
-describe("a summary that somebody asks for", () => {
+describe("a summary on demand", () => {
   test("is written by the model, leaves the last turns alone, and takes the place of what it covers", async () => {
     const on = await stage();
     const script = [
@@ -53,7 +53,7 @@ describe("a summary that somebody asks for", () => {
     expect(await failureOf(on.end(server.summarize({ toSeq: 11 })))).toMatchObject({ code: "nothing_to_summarize" });
   });
 
-  test("rolls: the next one is made from it, and nothing is summarised twice", async () => {
+  test("rolls: the next one is made from it, and nothing is summarized twice", async () => {
     const on = await stage();
     const ranges: SummaryRange[] = [];
     const summarizer = { summarize: async (range: SummaryRange) => `Summary ${ranges.push(range)}.` };
@@ -68,7 +68,7 @@ describe("a summary that somebody asks for", () => {
     expect((await failureOf(on.end(server.summarize({ toSeq: 99 })))).code).toBe("invalid_options");
   });
 
-  test("may be asked for while a request runs, which goes on undisturbed", async () => {
+  test("may be asked for while a request runs, which is not disturbed", async () => {
     const on = await stage();
     const summarizer = { summarize: async () => "Counted." };
     const server = await on.start({

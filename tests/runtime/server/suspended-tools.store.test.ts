@@ -93,7 +93,7 @@ describe.each(stores)("a tool that suspends its call with a question, with %s", 
     expect(await proveAll(on.store, on.threadId)).toBe(2);
   });
 
-  test("goes on after a kill at any commit, and has one result", async () => {
+  test("continues after a kill at any commit, and has one result", async () => {
     for (let commit = 1; ; commit++) {
       const on = await stage({ store: open() });
       let commits = 0;

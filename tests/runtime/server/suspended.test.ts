@@ -111,7 +111,7 @@ describe("a process that can not renew its claim", () => {
     expect(events.at(-1)).toMatchObject({ kind: "request_suspended", data: { reason: "store" } });
   });
 
-  test("goes on when a renewal succeeds in time: what it withheld is emitted, each event once and in order", async () => {
+  test("continues when a renewal succeeds in time: withheld events are emitted, each once and in order", async () => {
     const { on, state, options } = await cuttable();
     const text = Array.from({ length: 30 }, (_, n) => `word${n} `);
     const server = await on.start({ script: [{ text, deltaDelayMs: 500 }], captureDeltas: true }, options);
@@ -159,7 +159,7 @@ describe("a process that was frozen", () => {
     await expect(server.cancel()).resolves.toBe(false);
   });
 
-  test("goes on when nobody took its thread, after it has renewed its claim", async () => {
+  test("continues when no process took its thread, after it has renewed its claim", async () => {
     const { on, state, options } = await cuttable();
     const { promise: first, resolve: end } = gate<string>();
     const charge = { inputSchema: anything, execute: () => first };

@@ -9,7 +9,7 @@ const results = (events: readonly AgentEvent[]) =>
   );
 
 describe("tools of one answer", () => {
-  test("run side by side, are committed as they end, and are told in the order of the calls", async () => {
+  test("run side by side, are committed as they end, and are emitted in the order of the calls", async () => {
     const on = await stage();
     const slow = gate<string>();
     const tools = {
@@ -68,7 +68,7 @@ describe("tools of one answer", () => {
     ]);
   });
 
-  test("whatever they do wrong, the model reads it and goes on", async () => {
+  test("whatever they do wrong, the model reads it and continues", async () => {
     const on = await stage();
     const circular: { self?: unknown } = {};
     circular.self = circular;

@@ -30,7 +30,7 @@ beforeEach(async () => {
 });
 
 describe("a server that has loaded the end of a long thread", () => {
-  test("switches to a lane that it has not loaded, and the model sees that lane", async () => {
+  test("switches to a lane that it has not loaded, and the model is shown that lane", async () => {
     const server = await on.start({ script: [sees("Old.", "Still there?")], contextPolicy });
     expect(Object.keys((await server.thread()).base?.lanes ?? {})).toEqual(["default"]);
     expect((await on.end(server.modifyContext(switchTo("old", "o1")))).status).toBe("applied");

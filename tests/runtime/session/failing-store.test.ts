@@ -124,7 +124,7 @@ test("a full disk is tried again and passes, or suspends the request with its co
   expect(error.failure?.code).toBe("store_full");
 });
 
-test("a store that takes no entries does not have the model called for ever: after some attempts the request fails", async () => {
+test("a store that takes no entries does not cause model calls without end: after some attempts the request fails", async () => {
   const { on, spy } = await watched();
   const server = await on.start({ script, tools: { look } });
   let answers = 0;
@@ -143,7 +143,7 @@ test("a store that takes no entries does not have the model called for ever: aft
   expect(answers).toBeLessThanOrEqual(4 * 9); // four attempts of the request, each append tried nine times
 });
 
-test("a request goes on in this process when the store is back, and its end is emitted once", async () => {
+test("a request resumes in this process when the store is back, and its end is emitted once", async () => {
   const { on, spy } = await watched();
   const slowly = { calls: [{ name: "look" }], delayMs: 50 };
   const server = await on.start({ script: [slowly, ...script], tools: { look } });
@@ -175,7 +175,7 @@ test("a request goes on in this process when the store is back, and its end is e
   expect(told(await on.log()).filter((line) => line.includes("end:"))).toEqual(["says Seen. end:completed"]);
 });
 
-test("a request that failed with its store is closed in the log when the store works again, though nobody asks", async () => {
+test("a request that failed with its store is closed in the log when the store works again, without a new ask", async () => {
   const { on, spy } = await watched();
   const server = await on.start({ script, tools: { look } });
   let isDown = true;
@@ -190,7 +190,7 @@ test("a request that failed with its store is closed in the log when the store w
   expect((await on.store.list()).threads[0]?.status).toBe("failed");
 });
 
-test("a holder that is stale stops: the request is suspended, for whoever holds the thread now, and no further ask is taken", async () => {
+test("a stale holder stops: the request is suspended for the new holder, and no further ask is accepted", async () => {
   const { on, spy } = await watched();
   const server = await on.start({ script, tools: { look } });
   spy.trouble = (write, number) =>
@@ -204,7 +204,7 @@ test("a holder that is stale stops: the request is suspended, for whoever holds 
   expect((await failureOf(server.ask("Again."))).code).toBe("server_stopped");
 });
 
-test("an ask that was written when others had the thread already is suspended: they go on with it", async () => {
+test("an ask that was written when another process held the thread is suspended: that process runs it", async () => {
   const hold = gate();
   const written = gate();
   const slow = (store: ThreadStore): ThreadStore => {
@@ -237,7 +237,7 @@ test("a store that is closed under way suspends the request, and stopping is qui
   await on.end(server.stop());
 });
 
-test("a thread that was deleted under way fails the request instead of writing for ever", async () => {
+test("a thread that is deleted during a request fails it instead of retrying the append forever", async () => {
   const on = await stage();
   const server = await on.start({ script: [{ text: "Hi.", delayMs: 50 }, "Hello again."] });
   const request = await on.end(server.ask("Hello."));
@@ -249,7 +249,7 @@ test("a thread that was deleted under way fails the request instead of writing f
   expect((await on.end(again.result)).text).toBe("Hello again.");
 });
 
-test("an operation that cannot be posted is refused, and the request goes on", async () => {
+test("an operation that cannot be posted is refused, and the request continues", async () => {
   const { on, spy } = await watched();
   const server = await on.start({ script: [{ text: "Hi.", delayMs: 50 }] });
   const request = await on.end(server.ask("Hello."));
@@ -333,7 +333,7 @@ test("an operation whose acknowledgement was lost is tried again, and applied on
   expect(told(await on.log())).toEqual(["ai_context_operation"]);
 });
 
-test("what others write between two entries is taken in, and the request goes on", async () => {
+test("entries of other writers between two of its own are read, and the request continues", async () => {
   const { on, spy } = await watched();
   const bare = on.store;
   let slipped = false;

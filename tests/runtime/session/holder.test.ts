@@ -155,7 +155,7 @@ describe.each([
     expect(lost).toMatchObject([{ code: "stale_holder", holder: "two" }]);
   });
 
-  test("that cannot be renewed is given up when its time has passed, with the error of the store", async () => {
+  test("that cannot be renewed is lost when its time has passed, with the error of the store", async () => {
     const { time, state, holder, lost } = await staged();
     state.before = away;
     const ensured = time.pass(6_500).then(() => holder.ensure());
@@ -166,7 +166,7 @@ describe.each([
     expect(await time.end(ensured)).toBe(false);
   });
 
-  test("that was given up is held again when a renewal succeeds", async () => {
+  test("that was lost is held again when a renewal succeeds", async () => {
     const { time, state, holder } = await staged();
     const answer = gate();
     state.before = () => answer.promise;

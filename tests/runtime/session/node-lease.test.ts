@@ -80,7 +80,7 @@ describe("the lease of a node", () => {
     expect(one.timers()).toBe(0);
   });
 
-  test("is renewed by nobody when its last thread was released, and is started again for the next", async () => {
+  test("is not renewed after its last thread was released, and is started again for the next", async () => {
     const { time, database } = await ready();
     const one = node(time, database, "one");
     await (await one.claim("t1")).release();

@@ -8,7 +8,7 @@ const places = [
 ];
 
 describe.each(places)("$name", ({ store: make }) => {
-  test("after an answer with calls, they are run, once, and the model goes on", async () => {
+  test("after an answer with calls, they are run, once, and the model continues", async () => {
     const store = make();
     const { tools, ran } = adder();
     const options = store && { store };
@@ -35,7 +35,7 @@ describe.each(places)("$name", ({ store: make }) => {
     model.assertComplete();
   });
 
-  test("after the last answer, and at the end, the result is told without any call", async () => {
+  test("after the last answer, and at the end, the result is returned without any call", async () => {
     const store = make();
     const handle = await react.start("What's 2+2?", cast(["4"]).agent, store && { store });
     const told = await all(handle.events);
@@ -53,7 +53,7 @@ describe.each(places)("$name", ({ store: make }) => {
     }
   });
 
-  test("the object of a structured answer is told again", async () => {
+  test("the object of a structured answer is returned again", async () => {
     const store = make();
     const config = { output: { type: "object", properties: { sum: { type: "number" } } } } as const;
     const handle = await react.start(
@@ -67,7 +67,7 @@ describe.each(places)("$name", ({ store: make }) => {
     expect(await react.collect(again.events, cast([], config).agent)).toMatchObject({ object: { sum: 4 } });
   });
 
-  test("how a run failed is told again", async () => {
+  test("the failure of a run is returned again", async () => {
     const store = make();
     const failing = cast([{ error: { status: 401, message: "no key" } }]).agent;
     const handle = await react.start("What's 2+2?", failing, store && { store });
@@ -77,7 +77,7 @@ describe.each(places)("$name", ({ store: make }) => {
     expect((await all(again.events)).map(({ kind }) => kind)).toEqual(["request_failed"]);
   });
 
-  test("a run that ends at its last iteration is not gone on with", async () => {
+  test("a run that ends at its last iteration is not continued", async () => {
     const store = make();
     const { tools, ran } = adder();
     const config = { tools, maxIterations: 1 };
@@ -104,7 +104,7 @@ describe.each(places)("$name", ({ store: make }) => {
     expect(ran).toEqual(["call_a"]);
   });
 
-  test("cancelling a run that has ended tells what it came to", async () => {
+  test("cancelling a run that has ended returns its result", async () => {
     const store = make();
     const handle = await react.start("What's 2+2?", cast(["4"]).agent, store && { store });
     await handle.result;

@@ -21,7 +21,7 @@ describe("a token is refused, and the error says why", () => {
     expect(await codeOf(react.cancel(token, cast([], config).agent, { ports }))).toBe("token_expired");
   });
 
-  test("when it is for somebody else, or of another agent", async () => {
+  test("when it is for another user, or of another agent", async () => {
     const token = await stoppedAt("after_llm", cast([CALL], { tokenBind: { user: "u1" } }).agent);
     for (const config of [{ tokenBind: { user: "u2" } }, {}, { tokenBind: { user: "u1" }, name: "other" }]) {
       expect(await codeOf(react.continue(token, cast([], config).agent))).toBe("token_config_mismatch");
@@ -101,7 +101,7 @@ describe("agents without a name", () => {
     return { agent: cast(script, { name: undefined, systemPrompt: who, tools, ...config }).agent, ran };
   };
 
-  test("go on with their own runs, and not with each other's", async () => {
+  test("continue their own runs, and not each other's", async () => {
     const token = await stoppedAt("after_llm", unnamed([CALL], "You are the clerk.").agent);
     const admin = unnamed(["Done."], "You are the admin.");
     const rich = unnamed(["Done."], "You are the clerk.", {
@@ -140,7 +140,7 @@ test("without a secret there is one warning in the life of the process, and toke
   expect(warnings).toEqual([expect.stringContaining("No tokenSecret is set")]);
 });
 
-test("a big context is compressed; above the limit a run without a store goes on without tokens, and says so once", async () => {
+test("a big context is compressed; above the limit a run without a store continues without tokens, and says so once", async () => {
   const { tools } = adder({ execute: () => Array.from({ length: 300 }, (_, n) => Math.sin(n)).join(" ") });
   const big = cast([CALL, "4"], { tools });
   const tokens = tokensIn(await all(react.stream("x".repeat(6_000), big.agent)));
@@ -158,7 +158,7 @@ test("a big context is compressed; above the limit a run without a store goes on
   expect(tokensIn(stored)).toHaveLength(4);
 });
 
-test("no refusal shows the token, the secret or what was said", async () => {
+test("no refusal shows the token, the secret or the messages", async () => {
   const handle = await react.start("A thing nobody may read", cast(["4"]).agent);
   await handle.result;
   const error: unknown = await react

@@ -3,7 +3,7 @@ import { scriptedModel } from "heddle/testing";
 import { expect, test } from "vitest";
 import { adder, all, anything, CALL, cast, codeOf } from "./support/runs.ts";
 
-test("nothing happens before the first event is asked for, and everything is told", async () => {
+test("nothing happens before the first event is asked for, and every event is emitted", async () => {
   const { tools, ran } = adder();
   const { agent, model } = cast([CALL, "It is 4."], { tools });
   const stream = react.stream("What's 2+2?", agent);
@@ -41,7 +41,7 @@ test("who asks for several events at once gets them", async () => {
   expect(events.at(-1)?.kind).toBe("request_completed");
 });
 
-test("left while the model speaks, it ends: the model is aborted, the thread is free, and the run can go on", async () => {
+test("left during an answer, it ends: the model is aborted, the thread is free, and the run can be resumed", async () => {
   const store = memoryStore();
   const { agent, model } = cast([{ text: ["a", "b"], hang: true }]);
   let aborted = false;
@@ -79,7 +79,7 @@ test("left before it began, it never begins", async () => {
   expect(model.requests).toEqual([]);
 });
 
-test("aborted at a checkpoint, what would begin behind it does not, and the end is told", async () => {
+test("aborted at a checkpoint, nothing after it begins, and the end is emitted", async () => {
   const { tools, ran } = adder();
   const { agent } = cast([CALL], { tools });
   const controller = new AbortController();
@@ -97,7 +97,7 @@ test("an ask that is refused is an error, also as a stream", async () => {
   expect(() => react.stream("Hi", { model: scriptedModel([]), maxIterations: 0 })).toThrow("maxIterations");
 });
 
-test("a run that fails tells so in its last event and throws nothing", async () => {
+test("a run that fails says so in its last event and throws nothing", async () => {
   const events = await all(react.stream("Hi", cast([{ error: { status: 401 } }]).agent));
   expect(events.at(-1)).toMatchObject({ kind: "request_failed", data: { failure: { code: "model_auth" } } });
 });

@@ -20,7 +20,7 @@ test("the thread of a result goes into the next run, here and in a store", async
   ]);
 });
 
-test("a list of messages is a thread to go on with", async () => {
+test("a list of messages is a thread to continue", async () => {
   const list = [
     { role: "user", content: "My name is Ada." },
     { role: "assistant", content: "Hello, Ada." },
@@ -33,7 +33,7 @@ test("a list of messages is a thread to go on with", async () => {
   expect(model.requests[0]?.messages.map(({ text }) => text)).toEqual(["My name is Ada.", "Hello, Ada.", "Who am I?"]);
 });
 
-test("a thread that others have gone on with is a conflict, and nothing is asked", async () => {
+test("a thread that another process has continued is a conflict, and the model is not called", async () => {
   const store = memoryStore();
   const { agent, model } = cast(["4", "5"]);
   const { thread } = await react.run("What's 2+2?", agent, { store, threadId: "thread_1" });
@@ -43,7 +43,7 @@ test("a thread that others have gone on with is a conflict, and nothing is asked
   expect(model.requests).toHaveLength(2);
 });
 
-test("a request that is open is nobody's to go on with but its owner's", async () => {
+test("an open request is continued only by its owner", async () => {
   const store = memoryStore();
   const threadId = "thread_1";
   const tools = { ask: { inputSchema: anything } };
@@ -74,7 +74,7 @@ test("an event iterator that comes late, and a second one, get everything", asyn
   expect(await all(handle.events)).toEqual(events);
 });
 
-test("context reaches tools and prompt, also when a run goes on, and is stored nowhere", async () => {
+test("context reaches tools and prompt, also when a run resumes, and is stored nowhere", async () => {
   const seen: unknown[] = [];
   const tools = {
     add: { inputSchema: anything, execute: (_: unknown, { context }: { context: unknown }) => void seen.push(context) },

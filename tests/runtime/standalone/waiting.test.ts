@@ -8,7 +8,7 @@ const places = [
 ];
 
 describe.each(places)("a run that waits lies $name", ({ store: make }) => {
-  test("run says so, with the token to go on with, which nobody logs by accident", async () => {
+  test("run rejects with the token to continue with, which is not logged by accident", async () => {
     const store = make();
     const { tools, ran } = adder({ needsApproval: true });
     const error: unknown = await react.run("Hi", cast([CALL], { tools }).agent, store && { store }).catch((e) => e);
@@ -36,7 +36,7 @@ describe.each(places)("a run that waits lies $name", ({ store: make }) => {
     expect(ran).toEqual([]);
   });
 
-  test("a call that is for somebody outside is answered", async () => {
+  test("a deferred call is answered", async () => {
     const store = make();
     const tools = { ask: { inputSchema: anything } };
     const call = { calls: [{ id: "c1", name: "ask" }] };

@@ -2,7 +2,7 @@ import { AgentServer, memoryStore, react } from "heddle";
 import { expect, test, vi } from "vitest";
 import { adder, all, anything, CALL, cast, codeOf, stoppedAt, tokensIn } from "./support/runs.ts";
 
-test("a call that has its result is not run again, and one whose outcome nobody knows is closed", async () => {
+test("a call that has its result is not run again, and one with an unknown outcome is closed", async () => {
   const store = memoryStore();
   const ran: string[] = [];
   const begun = Promise.withResolvers<void>();
@@ -56,7 +56,7 @@ test("a call that has its result is not run again, and one whose outcome nobody 
   model.assertComplete();
 });
 
-test("a call that was at work is run again where it is repeatable", async () => {
+test("a call that was running is run again where it is repeatable", async () => {
   const store = memoryStore();
   const { tools, ran } = adder({ repeatable: true });
   const token = await stoppedAt("after_llm", cast([CALL], { tools }).agent, { store, threadId: "thread_1" });
@@ -76,7 +76,7 @@ test("a thread that moved since it was left at a checkpoint still says that noth
 });
 
 test.each(["refers to the store", "was carried into the store"])(
-  "who goes on from a token that %s and dies in its tools leaves them unknown to the next",
+  "a process that continues a token that %s and dies in its tools leaves their outcome unknown",
   async (where) => {
     const store = memoryStore();
     const { tools, ran } = adder();
@@ -95,7 +95,7 @@ test.each(["refers to the store", "was carried into the store"])(
   },
 );
 
-test("calls that were left before they began are only run by the first who goes on", async () => {
+test("calls that had not begun are run only by the first process that continues", async () => {
   const store = memoryStore();
   const { tools, ran } = adder();
   const token = await stoppedAt("after_llm", cast([CALL], { tools }).agent, { store });
@@ -132,7 +132,7 @@ test("a token is superseded when the model was called again, the request has end
   expect(await codeOf(react.cancel(token, cast([]).agent, { store }))).toBe("token_superseded");
 });
 
-test("a terminal token tells its own result, whatever was asked since", async () => {
+test("a terminal token returns its own result, whatever was asked since", async () => {
   const store = memoryStore();
   const threadId = "thread_1";
   const handle = await react.start("What's 2+2?", cast(["4"]).agent, { store, threadId });

@@ -36,7 +36,7 @@ function told(record: Recorder): string {
 }
 
 describe("content", () => {
-  test("is in nothing that an agent tells, unless its redact is false", async () => {
+  test("is in no telemetry of an agent, unless its redact is false", async () => {
     const record = await recorder();
     sayAll(record, scene());
     expect(told(record)).not.toContain("secret");
@@ -50,7 +50,7 @@ describe("content", () => {
     expect(told(record)).not.toContain("secret");
   });
 
-  test("is told by an agent with redact: false, but never measured", async () => {
+  test("is in the telemetry of an agent with redact: false, but never measured", async () => {
     const record = await recorder();
     sayAll(record, scene({ redact: false }));
     expect(told(record)).toContain("A secret prompt.");

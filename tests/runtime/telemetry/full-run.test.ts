@@ -73,7 +73,7 @@ test("what the model and the tool trace themselves belongs below their spans", a
   );
 });
 
-test("a call is told as it was sent, after transformRequest", async () => {
+test("a call is recorded as it was sent, after transformRequest", async () => {
   const record = await recorder();
   const transformRequest = () => ({ settings: { temperature: 0.9 } });
   const server = await started(record.telemetry, ["It is 18 degrees."], { transformRequest, temperature: 0.1 });

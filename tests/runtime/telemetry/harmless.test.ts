@@ -152,7 +152,7 @@ describe("without the package", () => {
     await expect(another).rejects.toMatchObject({ code: "telemetry_missing" });
   });
 
-  test("nothing is asked of a provider that nobody has registered", async () => {
+  test("a provider that is not registered is not called", async () => {
     expect(await run(await openTelemetry())).toEqual(["said", "done", "told"]);
   });
 });

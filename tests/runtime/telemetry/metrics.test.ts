@@ -56,7 +56,7 @@ describe("what is measured", () => {
     ]);
   });
 
-  test("is counted once, whatever is said after the end", async () => {
+  test("is counted once, whatever is emitted after the end", async () => {
     const record = await recorder();
     const failure = { code: "model_aborted", message: "Stopped." };
     const span = record.telemetry.model(llmStream(), scene());
@@ -88,7 +88,7 @@ describe("what is measured", () => {
     ]);
   });
 
-  test("of a request is its time, unless it goes on elsewhere", async () => {
+  test("of a request is its time, unless it continues in another process", async () => {
     const record = await recorder();
     const failure = { code: "request_timeout", message: "Too long." };
     record.telemetry.request(asked, scene({ times: [0, 4_000] })).event(completed);

@@ -43,7 +43,7 @@ describe("a model call", () => {
     });
   });
 
-  test("is told with the settings that were sent in the end", async () => {
+  test("is recorded with the settings that were sent in the end", async () => {
     const record = await recorder();
     const span = record.telemetry.model(llmStream(), scene());
     span.sending({ messages: [], settings: { temperature: 1, responseFormat: { type: "json" } } });
@@ -176,7 +176,7 @@ describe("a request", () => {
     ]);
   });
 
-  test("is the parent of its model calls, tools and summaries, and of nobody else's", async () => {
+  test("is the parent of its own model calls, tools and summaries only", async () => {
     const record = await recorder();
     const at = scene();
     const request = record.telemetry.request(asked, at);
@@ -207,7 +207,7 @@ describe("a request", () => {
     expect(record.span("execute_tool weather").parentSpanContext).toBeUndefined();
   });
 
-  test("tells of retries, approvals and steers as events, and of nothing that was said", async () => {
+  test("records retries, approvals and steers as events, without their content", async () => {
     const record = await recorder();
     const request = record.telemetry.request(asked, scene());
     const tool = { callId: "call_1", toolCallId: "tool_1", toolName: "weather" };
@@ -260,7 +260,7 @@ describe("a summary", () => {
     expect(record.span("chat gpt-5").status.code).toBe(SpanStatusCode.UNSET);
   });
 
-  test("by a summarizer of one's own is no call of a model", async () => {
+  test("by a function of the application is not a model call", async () => {
     const record = await recorder();
     const summarizer = { summarize: () => Promise.resolve("") };
     record.telemetry.summary({ range }, scene({ summarizer })).failed(new TypeError("Ada"));

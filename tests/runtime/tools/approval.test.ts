@@ -47,11 +47,11 @@ describe("approval is needed", () => {
     ]);
   });
 
-  test("of nobody for arguments that are refused anyway", async () => {
+  test("not where the arguments are refused anyway", async () => {
     expect(await asked(true, { amount: 5 }, amount)).toBe(false);
   });
 
-  test("when the function never answers, or nobody waits any more", async () => {
+  test("when the function never answers, or the call was aborted", async () => {
     const { ports, pass, timers } = world();
     const tool: AnyTool = { inputSchema: object, needsApproval: () => never };
     const waiting = approvalNeeded(call(), tool, undefined, { ports });

@@ -55,7 +55,7 @@ describe("arguments that do not fit", () => {
     expect(told).toBe("The arguments of probe do not fit its schema. arguments: a must be below b.");
   });
 
-  test("a hundred times are told twenty times", async () => {
+  test("a hundred times are reported twenty times", async () => {
     const inputSchema = z.object({ list: z.array(z.string()) });
     const { failure } = await run({ inputSchema, execute }, { list: Array.from({ length: 100 }, () => 1) });
     expect(failure?.message).toMatch(/list\[0\], .*list\[19\] and 80 more\.$/);

@@ -47,7 +47,7 @@ describe("a timeout", () => {
     }
   });
 
-  test("counts for each attempt anew", async () => {
+  test("starts again for each attempt", async () => {
     const { ports, pass } = world();
     const running = run({ execute: () => never, timeoutMs: 100, maxRetries: 1 }, {}, { ports, graceMs: 0 });
     await pass(10_000);
@@ -64,7 +64,7 @@ describe("a timeout", () => {
     expect(await telling).toMatchObject({ attempts: 1, failure: { code: "tool_output_failed", retryable: false } });
   });
 
-  test("a rejection that comes later is nobody's problem", async () => {
+  test("a rejection that comes later is ignored", async () => {
     const { ports, pass } = world();
     const execute = () => new Promise((_, reject) => ports.after(900, () => reject(new Error("late"))));
     const running = run({ execute }, {}, { ports, timeoutMs: 100, graceMs: 300 });
@@ -233,7 +233,7 @@ describe("a generator", () => {
     expect(result).toMatchObject({ isError: true, failure: { code: "tool_failed" } });
   });
 
-  test("that never ends is timed out and told to return, however fast it yields; its last output is the result", async () => {
+  test("that never ends is timed out and closed, however fast it yields; its last output is the result", async () => {
     const { ports, pass } = world();
     let closed = false;
     const running = run(
@@ -355,7 +355,7 @@ describe("a generator", () => {
     });
   });
 
-  test("whose return throws harms nobody", async () => {
+  test("whose return throws does no harm", async () => {
     const { ports, pass } = world();
     const execute = () => ({
       [Symbol.asyncIterator]: () => ({

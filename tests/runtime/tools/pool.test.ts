@@ -4,7 +4,7 @@ import { toolPool } from "../../../src/runtime/tools/limits.ts";
 import { world } from "./support/world.ts";
 
 describe("a pool", () => {
-  test("delivers each result once, as it finishes, and never has more at work than it may", async () => {
+  test("delivers each result once, as it finishes, and never runs more at once than its limit", async () => {
     const lists = fc.array(fc.array(fc.integer({ min: 1, max: 50 }), { maxLength: 8 }), { maxLength: 3 });
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 5 }), lists, async (concurrency, runs) => {

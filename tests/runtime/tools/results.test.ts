@@ -195,7 +195,7 @@ describe("a result that is too large", () => {
 describe("toModelOutput", () => {
   const told = (output: unknown) => run({ execute: () => "raw", toModelOutput: () => output });
 
-  test("is told what was asked and given", async () => {
+  test("gets the input and the output of the call", async () => {
     const seen: unknown[] = [];
     const toModelOutput = (options: unknown) => {
       seen.push(options);
@@ -261,7 +261,7 @@ describe("toModelOutput", () => {
     expect((await given(contentOf([part]))).content).toEqual([file]);
   });
 
-  test("keeps names and what providers are to be told, and notes files that stay with their provider", async () => {
+  test("keeps names and provider options, and notes files that stay with their provider", async () => {
     const cache = { anthropic: { cacheControl: { type: "ephemeral" } } };
     const value = [
       { type: "text", text: "see", providerOptions: cache },
@@ -358,7 +358,7 @@ describe("a result of MCP", () => {
     });
   });
 
-  test("of one text is that text, and of nothing but structure is the structure", async () => {
+  test("of one text is that text, and of structure alone is the structure", async () => {
     expect((await told({ content: [{ type: "text", text: "18" }] })).content).toBe("18");
     expect((await told({ content: [], structuredContent: { n: 1 } })).content).toBe('{"n":1}');
   });

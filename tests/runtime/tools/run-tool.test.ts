@@ -19,7 +19,7 @@ describe("a tool that works", () => {
     expect(await running).toEqual({ content: "18 degrees", isError: false, attempts: 1, durationMs: 30 });
   });
 
-  test("is told the validated input, the context under both names, the call's id and a signal", async () => {
+  test("gets the validated input, the context under both names, the call's id and a signal", async () => {
     const told: unknown[] = [];
     const context = { user: "u1" };
     const probe = defineTool({
@@ -34,7 +34,7 @@ describe("a tool that works", () => {
     expect(told[1]).toBe(context);
   });
 
-  test("is told the conversation as the AI SDK tells it, without system prompts", async () => {
+  test("gets the conversation as the AI SDK passes it, without system prompts", async () => {
     let told: unknown;
     await run(
       {
@@ -77,7 +77,7 @@ describe("a tool that works", () => {
 });
 
 describe("a call that cannot run", () => {
-  test("of an unknown tool is told which there are", async () => {
+  test("of an unknown tool fails with the names of the known ones", async () => {
     const result = await runTool(call({}, "serch"), {
       tools: { search: { inputSchema: object }, read: { inputSchema: object } },
     });
@@ -98,7 +98,7 @@ describe("a call that cannot run", () => {
 });
 
 describe("what a tool throws", () => {
-  test("is told to the model, and to nobody else", async () => {
+  test("is shown only to the model", async () => {
     const result = await run({ execute: () => Promise.reject(new TypeError("no row for key hunter2")) });
     expect(errorIn(result)).toEqual({ type: "tool_failed", message: "no row for key hunter2" });
     expect(result.failure).toEqual({

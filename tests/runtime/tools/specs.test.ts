@@ -70,13 +70,13 @@ describe("a schema becomes draft-07", () => {
     await expect(schemaOf(v.object({}), gone)).rejects.toThrow("npm install @valibot/to-json-schema@1");
   });
 
-  test("a union of objects is said to be an object, as providers ask", async () => {
+  test("a union of objects is declared as an object, as providers ask", async () => {
     const union = z.union([z.object({ a: z.string() }), z.object({ b: z.string() })]);
     expect(await schemaOf(union)).toMatchObject({ type: "object", anyOf: [{}, {}] });
   });
 });
 
-describe("a schema that no model can be told of", () => {
+describe("a schema that cannot be sent to a model", () => {
   const unknown = { "~standard": { version: 1, vendor: "acme", validate: (value: unknown) => ({ value }) } };
   test.each([
     ["of a vendor nobody knows", unknown, "jsonSchema(schema, { validate })"],

@@ -92,7 +92,7 @@ describe("a chat whose calls need approval", () => {
     await host.stop();
   });
 
-  test("tells the model when they are denied", async () => {
+  test("shows the model when they are denied", async () => {
     const store = memoryStore();
     const host = hostOn(store, [paying, "Not paid."]);
     const first = await post(host, [user("Pay")]);
@@ -109,7 +109,7 @@ describe("a chat whose calls need approval", () => {
     await host.stop();
   });
 
-  test("goes on in another process, with messages that came from the log", async () => {
+  test("continues in another process, with messages that came from the log", async () => {
     const store = memoryStore();
     const before = hostOn(store, [paying]);
     await post(before, [user("Pay")]);
@@ -148,7 +148,7 @@ describe("a chat whose calls need approval", () => {
   });
 });
 
-describe("a chat that goes on after an approval", () => {
+describe("a chat that continues after an approval", () => {
   const pay = {
     inputSchema: anything,
     needsApproval: true,
@@ -275,7 +275,7 @@ test("a tool of the browser is answered by the browser, also when it failed ther
   }
 });
 
-test("a chat that is longer than what is loaded goes on after an approval, and is not taken for all of it", async () => {
+test("a chat longer than its loaded part continues after an approval, and that part is not taken for all of it", async () => {
   const store = memoryStore();
   const words = (_: unknown, index: number) => {
     const role = index % 2 === 0 ? "user" : "assistant";
@@ -304,7 +304,7 @@ test("a chat that is longer than what is loaded goes on after an approval, and i
 describe("a reader who comes back", () => {
   const steps = (text: string) => ({ thinking: "Hm.", text, calls: [{ name: "look" }] });
 
-  test("is told what was before a restart, and then what happens", async () => {
+  test("gets the events before a restart, and then the new ones", async () => {
     const store = memoryStore();
     const before = hostOn(store, [steps("I look."), paying]);
     await post(before, [user("Pay")]);
@@ -322,7 +322,7 @@ describe("a reader who comes back", () => {
     await after.stop();
   });
 
-  test("is told everything once, where the process is still the same", async () => {
+  test("gets every event once, where the process is still the same", async () => {
     const store = memoryStore();
     const host = hostOn(store, [steps("I look."), paying]);
     const { message } = await post(host, [user("Pay")]);
@@ -335,7 +335,7 @@ describe("a reader who comes back", () => {
     await host.stop();
   });
 
-  test("is told of each answer of the wrong shape once", async () => {
+  test("gets each answer of the wrong shape once", async () => {
     const store = memoryStore();
     const config = { tools, outputRetries: 2, output: { type: "object", required: ["euros"] } as const };
     const agent = agentOf(["Five.", "5.", paying], config);

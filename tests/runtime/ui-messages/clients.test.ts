@@ -34,7 +34,7 @@ function approvalIn(page: PageChat): string {
 }
 
 describe.each(CLIENTS)("a page with AI SDK $version", (client) => {
-  test("is answered, asked for an approval, and told what came of it", async () => {
+  test("is answered, asked for an approval, and gets its result", async () => {
     const store = memoryStore();
     const host = hostOn(store, [paying, "Paid."]);
     const page = client.open(host);

@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 const text = (text: string) => ({ type: "text", text });
 const user = (...parts: readonly { type: string }[]) => ({ id: "1", role: "user", parts });
 
-describe("what the user said last", () => {
+describe("the last message of the user", () => {
   test("is text, whatever stands around it", () => {
     const answer = { id: "2", role: "assistant", parts: [text("No.")] };
     expect(lastUserContent([user(text("First")), answer, user(text("Second"))])).toBe("Second");

@@ -52,7 +52,7 @@ async function read(drafts: readonly EventDraft[], options?: UIStreamOptions) {
 }
 
 describe("a message holds the answer, also when", () => {
-  test("a call is made again that had said something", async () => {
+  test("a call that had streamed some text is retried", async () => {
     const retried: EventDraft = { kind: "llm_retried", callId: "c1", data: { failure, attempt: 1, waitMs: 0 } };
     const message = await read([started, says("Wrong"), retried, says("Right"), completed("Right"), over("Right")]);
     expect(message.parts).toEqual([{ type: "step-start" }, { type: "text", text: "Right", state: "done" }]);
@@ -144,7 +144,7 @@ describe("a message holds the answer, also when", () => {
 describe("a client of AI SDK 6", () => {
   const retried: EventDraft = { kind: "llm_retried", callId: "c1", data: { failure, attempt: 1, waitMs: 0 } };
 
-  test("is shown an answer that is given again as another step, and ends without an error", async () => {
+  test("gets an answer that is retried as another step, and ends without an error", async () => {
     const drafts = [started, says("Wro"), writes("x", "{"), retried, says("Right"), completed("Right"), over("Right")];
     const { parts, errors } = await readBySdk6(uiMessageStream(source(drafts), { client: 6 }));
     expect(errors).toEqual([]);
@@ -159,7 +159,7 @@ describe("a client of AI SDK 6", () => {
     expect(chunks.slice(-4).map(({ type }) => type)).toEqual(["finish-step", "start-step", "finish-step", "finish"]);
   });
 
-  test("is told no reason to finish that it does not know", async () => {
+  test("gets no finish reason that it does not know", async () => {
     const interrupted = { ...completed("Hi"), data: { ...completed("Hi").data, finishReason: "interrupted" } };
     const drafts = [started, interrupted as EventDraft, over("Hi")];
     const [six, seven] = await Promise.all(
@@ -172,14 +172,14 @@ describe("a client of AI SDK 6", () => {
   });
 });
 
-test("a message that is gone on with has its calls, and is not told of them again", async () => {
+test("a message that is continued has its calls, and does not get them again", async () => {
   const of = { callId: "c1", toolCallId: "x", toolName: "pay" };
   const resolved: EventDraft = { kind: "approval_resolved", ...of, data: { approved: true } };
   const chunks = await chunksIn(uiMessageStream(source([resolved, over("")]), { after: 0 }));
   expect(chunks.slice(1, 2)).toEqual([{ type: "tool-approval-response", approvalId: "c1:x", approved: true }]);
 });
 
-test("a request that goes on elsewhere is told as an error, with its code for onError", async () => {
+test("a request that continues in another process is shown as an error, with its code for onError", async () => {
   const error = new RequestError({ code: "request_suspended", message: "It goes on elsewhere." });
   const result = Promise.reject(error);
   result.catch(() => undefined);

@@ -133,7 +133,7 @@ describe("a tool loop of the AI SDK that projectionStep prepares", () => {
     expect(promptsOf(model).filter((sent) => JSON.stringify(sent).includes("butler")).length).toBeGreaterThan(15);
   });
 
-  test("keeps the thinking of the loop where what stood before it has changed", async () => {
+  test("keeps the thinking of the loop where the messages before it have changed", async () => {
     const model = scriptedModel(reading(20, { thinking: "Hm.", metadata: { anthropic: { signature: "s" } } }), {
       provider: "anthropic",
       modelId: "claude",
@@ -159,7 +159,7 @@ describe("a tool loop of the AI SDK that projectionStep prepares", () => {
   });
 });
 
-test("a message that is shown as it was said is the very same object, with all that only the AI SDK knows of it", async () => {
+test("an unchanged message is the same object, with all that only the AI SDK knows of it", async () => {
   const messages: ModelMessage[] = [
     { role: "system", content: "Be kind." },
     { role: "user", content: "First", providerOptions: { anthropic: { cacheControl: { type: "ephemeral" } } } },
@@ -199,7 +199,7 @@ test("a message that is shown as it was said is the very same object, with all t
   for (const [index, message] of messages.entries()) expect(shown[index]).toBe(message);
 });
 
-test("a step is shown what was said, not what was shown of it before", async () => {
+test("a step projects the original messages, not the projection of the step before", async () => {
   const said = (content: string): ModelMessage => ({ role: "user", content });
   const answered = (content: string): ModelMessage => ({ role: "assistant", content });
   const [first, before, between, reply, now] = [
@@ -231,7 +231,7 @@ test("a step is shown what was said, not what was shown of it before", async () 
   });
 });
 
-test("calls that nobody answered get a result, and illegal ids others", async () => {
+test("calls without a result get one, and illegal ids are replaced", async () => {
   const call = (toolCallId: string) => ({ type: "tool-call" as const, toolCallId, toolName: "read", input: {} });
   const result = (toolCallId: string) => ({
     type: "tool-result" as const,

@@ -51,7 +51,7 @@ test("whatever a model says and calls, the stream, the log and the result tell t
   );
 });
 
-test("whatever a request tells, each version of the AI SDK knows every chunk", async () => {
+test("each version of the AI SDK knows every chunk, whatever a request emits", async () => {
   const schemas = [
     [6, chunkSchema6()],
     [7, chunkSchema7()],

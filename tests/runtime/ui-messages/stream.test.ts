@@ -86,7 +86,7 @@ describe("what the AI SDK reads of a request", () => {
     expect(await logged(store)).toEqual(message);
   });
 
-  test("tells tools of two steps apart that have one id", async () => {
+  test("keeps tools of two steps apart that have one id", async () => {
     const { server, store } = await chat(
       [
         { calls: [{ id: "same", name: "echo", arguments: { n: 1 } }] },
@@ -165,7 +165,7 @@ describe("what the AI SDK reads of a request", () => {
     expect(await logged(store)).toEqual(message);
   });
 
-  test("says that a request failed, not why, and keeps what was said before", async () => {
+  test("says that a request failed, not why, and keeps the text before", async () => {
     const { server, store } = await chat([
       { text: ["Half ", "an"], after: 2, error: { status: 400, message: "key sk-123 is wrong" } },
     ]);

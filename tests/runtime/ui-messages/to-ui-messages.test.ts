@@ -216,7 +216,7 @@ describe("after a reload, the message of a request", () => {
     }
   });
 
-  test("that was cancelled is marked with the reason, whether words were said or not", async () => {
+  test("that was cancelled is marked with the reason, with or without text", async () => {
     const reason = "The user left.";
     const tools = {
       slow: {

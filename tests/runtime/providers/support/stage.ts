@@ -97,7 +97,7 @@ export function expectAccepted({ provider, warnings }: Pick<Stage, "provider" | 
 }
 
 /** Calls that write summaries are no calls of the agent. */
-const SUMMARISER = "You write the summary of a conversation";
+const SUMMARIZER_PROMPT = "You write the summary of a conversation";
 
 /**
  * Every recorded call of the thread is made again from the log, and the package, given what comes out, writes the very
@@ -109,7 +109,9 @@ export async function proveBodies({
   model,
   streaming,
 }: Pick<Stage, "provider" | "store" | "model" | "streaming">): Promise<number> {
-  const bodies = provider.requests.map(({ body }) => JSON.stringify(body)).filter((body) => !body.includes(SUMMARISER));
+  const bodies = provider.requests
+    .map(({ body }) => JSON.stringify(body))
+    .filter((body) => !body.includes(SUMMARIZER_PROMPT));
   const proven = new Set<string>();
   let calls = 0;
   for (const callId of await callsOf(store)) {
