@@ -6,6 +6,7 @@ export const IMPOSSIBLE: Readonly<Record<string, string>> = {
   "ask > ai_context_operation": "an ask that is refused has no run that an operation could wait for",
   "llm_error > resultEntry": "no call is open while a model is asked",
   "answer_needed > steerEntry": "a call that needs an answer ends its exchange only where the request ends",
+  "question_asked > steerEntry": "a call that asks ends its exchange only where the request ends",
   "approve > resultEntry": "what is approved runs, and its result is another signal",
   "approve > endEntry": "what is approved runs first",
   "approve > steerEntry": "what is approved runs first",

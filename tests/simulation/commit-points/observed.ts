@@ -56,5 +56,7 @@ function makerOf({ kind = "note", payload = {} }: EntryInput): string {
   if (kind === "error" && call !== undefined) return "callErrorEntry";
   if (kind === "approval_requested") return "approvalRequestedEntry";
   if (kind === "approval_resolved") return "approvalResolvedEntry";
+  if (kind === "question_asked") return "questionAskedEntry";
+  if (kind === "question_answered") return "questionAnsweredEntry";
   return kind === "tool_started" ? "toolStartedEntry" : kind;
 }

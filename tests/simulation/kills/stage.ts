@@ -55,18 +55,20 @@ export class Stage {
     const world = await createSimulation({
       seed: 1,
       faults: () => ({ plan: (write) => plan(write) ?? slow(write) }),
-      make: ({ tools, ports }) =>
-        defineAgent({
+      make: ({ tools, ports }) => {
+        const timed = story.timed?.(ports);
+        return defineAgent({
           maxIterations: 4,
           ...story.config,
-          ...story.timed?.(ports),
-          tools,
+          ...timed,
+          tools: { ...tools, ...story.config?.tools, ...timed?.tools },
           model: ruleModel(
             story.rules,
             story.modelThinks || story.operationBehindAsk !== undefined ? () => aMoment(ports) : undefined,
           ),
           recover: recoverOf(),
-        } as AgentConfig),
+        } as AgentConfig);
+      },
     });
     stage = new Stage(world, story);
     return stage;
@@ -215,7 +217,7 @@ export class Stage {
     const server = this.#server;
     for (const { call, status } of run === undefined ? [] : openCalls(run)) {
       if (status === "approval_requested") await this.#approve(call.id);
-      else if (CLIENT_TOOLS.has(call.name)) await server.answer(call.id, "yes");
+      else if (status === "asked" || CLIENT_TOOLS.has(call.name)) await server.answer(call.id, "yes");
     }
   }
 

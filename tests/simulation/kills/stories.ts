@@ -2,7 +2,7 @@ import type { Entry } from "heddle";
 import { apiError } from "../../../src/scripted-model/answer.ts";
 import { THREAD_ID } from "../../../src/testing/simulation/simulation-state.ts";
 import type { Stage, Story } from "./stage.ts";
-import { begun, calling, DONE, later, TOO_LONG } from "./story-parts.ts";
+import { asksForSeat, begun, calling, DONE, later, TOO_LONG } from "./story-parts.ts";
 import { SUMMARY_STORIES } from "./summary-stories.ts";
 
 const EMPTY = { id: "ctx", entries: [] };
@@ -526,6 +526,38 @@ const TOLD: readonly Story[] = [
     },
   },
   {
+    name: "a tool that asks a question",
+    rules: calling(["book", 1]),
+    config: asksForSeat(),
+    play: async (stage) => {
+      await begun(stage);
+      await stage.waiting();
+      await stage.server.answer("call_0", "12A");
+      await stage.ended();
+    },
+  },
+  {
+    name: "finished while a tool thinks of a question",
+    rules: calling(["book", 1]),
+    timed: asksForSeat,
+    play: async (stage) => {
+      await begun(stage);
+      await stage.until(() => stage.world.log.state.run?.calls.length === 1);
+      await stage.server.finish();
+      await stage.ended();
+    },
+  },
+  {
+    name: "not decided before its deadline",
+    rules: calling(["send", 1]),
+    play: async (stage) => {
+      await stage.start();
+      await stage.ask("Do it.", { deadline: 2_000 });
+      await stage.ended();
+    },
+    ends: ["failed", "completed"],
+  },
+  {
     name: "answered by the user behind a guard",
     rules: calling(["ask_user", 1]),
     config: { guardTools: () => "allow" },
@@ -575,6 +607,8 @@ const WITH_AN_OPERATION: Readonly<Record<string, number>> = {
   "nothing fits any more when the summary is there": 2,
   "left behind, and closed by who comes next": 1,
   "finished while it waits": 1,
+  "finished while a tool thinks of a question": 1,
+  "not decided before its deadline": 1,
   "stopped by its own word": 1,
 };
 

@@ -1,3 +1,4 @@
+import { suspend, type ToolOptions, type Tools } from "heddle";
 import type { RuntimePorts } from "../../../src/runtime/ports.ts";
 import { apiError } from "../../../src/scripted-model/answer.ts";
 import type { Rules } from "./rule-model.ts";
@@ -18,4 +19,13 @@ export async function begun(stage: Stage): Promise<void> {
 
 export function later<Value>({ after }: RuntimePorts, value: Value): Promise<Value> {
   return new Promise((resolve) => void after(200, () => resolve(value)));
+}
+
+/** A tool that needs an answer. It asks at once, or takes its time. */
+export function asksForSeat(ports?: RuntimePorts): { readonly tools: Tools } {
+  const execute = (_input: unknown, { answer }: ToolOptions) => {
+    if (answer !== undefined) return `Seat ${answer}`;
+    return ports === undefined ? suspend("Which seat?") : later(ports, suspend("Which seat?"));
+  };
+  return { tools: { book: { inputSchema: { type: "object" }, execute } } };
 }
