@@ -1,3 +1,4 @@
+import type { ProjectionMeta } from "../projection/projection.ts";
 import type { SummaryRange } from "../projection/summary/summary-range.ts";
 import type { JsonObject, JsonValue } from "../thread/json.ts";
 import type { Message, ToolCall, ToolSpec } from "../thread/message.ts";
@@ -49,7 +50,10 @@ export type Summarize = {
   readonly range: SummaryRange;
   /** The token limit of the request to the summarizer. Longer texts are shortened. */
   readonly maxTokens: number;
-  readonly reason: "automatic" | "emergency";
+  /** "requested": ask the hook of the caller, and wait for its answer or for a summary of another writer. */
+  readonly reason: "automatic" | "emergency" | "requested";
+  /** Of a requested one: the facts about the context that needs it. */
+  readonly meta?: ProjectionMeta;
   readonly model?: string;
 };
 

@@ -89,6 +89,12 @@ export interface EventData {
   readonly output_repaired: { readonly issues: readonly string[]; readonly attempt: number };
   readonly context_op_applied: { readonly opId: string; readonly lane: string };
   readonly summary_started: { readonly toSeq: number };
+  /** The request waits for a summary of these entries: see `onNeedsSummary`. */
+  readonly summary_requested: {
+    readonly fromSeq: number;
+    readonly toSeq: number;
+    readonly reason?: ProjectionMeta["needsSummaryReason"];
+  };
   /** `usage` is the usage of the summarizer's call. */
   readonly summary_completed: { readonly fromSeq: number; readonly toSeq: number; readonly usage?: Usage };
   /** The summary failed or was discarded. `usage` is the usage of the summarizer's call, which counts all the same. */

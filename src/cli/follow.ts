@@ -276,6 +276,10 @@ class EventPrinter {
         const text = line(contentText(event.data.content), 160);
         return this.line(event.data.isError ? `${talk("red", "← failed:")} ${text}` : talk("dim", `← ${text}`));
       }
+      case "summary_requested":
+        return this.line(
+          talk("dim", `Waiting for a summary of the entries ${event.data.fromSeq} to ${event.data.toSeq}.`),
+        );
       case "summary_completed":
         return this.line(
           talk("dim", `A summary now replaces the entries ${event.data.fromSeq} to ${event.data.toSeq}.`),

@@ -129,6 +129,7 @@ export type EntryRule =
   | "blank"
   | "before_replace"
   | "newer_summary"
+  | "malformed_summary"
   | "newer_replace"
   | "summaries_off"
   | "lane_not_projected"

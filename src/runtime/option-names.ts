@@ -17,6 +17,7 @@ import type {
   SteerOptions,
   StopOptions,
 } from "./server/options.ts";
+import type { SummarizeOptions } from "./server/summarize-range.ts";
 import type { CancelOptions, ContinueOptions, RunOptions } from "./standalone/options.ts";
 
 // A misspelt option would do nothing, in silence, for whoever has no types to tell him.
@@ -55,6 +56,7 @@ const SERVER: OptionNames<ServerOptions<never>> = {
   resolveTool: true,
   resolveModel: true,
   headers: true,
+  onNeedsSummary: true,
   signal: true,
   holder: true,
   leaseTtlMs: true,
@@ -181,8 +183,16 @@ export function checkResultOptions(options: object): void {
   checkDuration("timeoutMs", (options as ResultOptions).timeoutMs);
 }
 
-export function checkSummaryRange(range: object): void {
-  checkNames("summarize", range, { fromSeq: true, toSeq: true });
+const SUMMARIZE: OptionNames<SummarizeOptions> = { fromSeq: true, toSeq: true, focus: true, signal: true };
+
+export function checkSummarizeOptions(options: object): void {
+  checkNames("summarize", options, SUMMARIZE);
+  const { focus } = options as SummarizeOptions;
+  if (focus === undefined || typeof focus === "string") return;
+  throw new RequestError({
+    code: "invalid_options",
+    message: "focus must be text: what the summary should keep most of.",
+  });
 }
 
 export function checkContextOperation(operation: object): void {

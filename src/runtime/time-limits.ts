@@ -1,3 +1,4 @@
+import type { AnyAgent } from "../agent/definition/config.ts";
 import type { RuntimePorts } from "./ports.ts";
 import { RequestError } from "./request/request-error.ts";
 
@@ -65,4 +66,11 @@ export async function inTime(
   } finally {
     cancel();
   }
+}
+
+const A_MINUTE = 60_000;
+
+/** How long a call waits for a summary from outside. */
+export function summaryWaitMs({ onNeedsSummary, summaryWaitMs }: AnyAgent): number {
+  return summaryWaitMs ?? (onNeedsSummary === undefined ? 0 : A_MINUTE);
 }

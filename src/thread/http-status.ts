@@ -11,7 +11,7 @@ const STATUSES: { readonly [status: number]: string } = {
   405: "method_not_allowed",
   409:
     "busy conflict context_op_id_reused entry_id_reused not_accepted not_waiting nothing_to_summarize request_id_reused " +
-    "stale_holder summary_failed summary_not_accepted thread_diverged thread_exists thread_held lease_ended command_id_reused " +
+    "stale_holder summary_failed summary_not_accepted summary_cancelled summary_range_mismatch thread_diverged thread_exists thread_held lease_ended command_id_reused " +
     "command_settled command_amended setting_id_reused instruction_id_reused request_running request_completed " +
     "request_superseded request_waiting request_cancelled request_interrupted token_superseded attempts_exhausted model_aborted " +
     "tool_aborted options_lost interrupted",

@@ -37,6 +37,10 @@ export type SummaryPayload = InLane & {
   readonly format?: string;
   /** The record of the summarizer's call. */
   readonly call?: JsonObject;
+  /** For people. No model is shown it. */
+  readonly details?: JsonValue;
+  /** The subject that the summary was asked to keep most of. */
+  readonly focus?: string;
   /** A synthetic summary: how often the range could not be summarized. */
   readonly skipped?: { readonly failures: number };
 };

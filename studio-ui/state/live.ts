@@ -71,6 +71,8 @@ function changed(live: Live, event: AgentEvent): Partial<Live> {
       return { state: "running", ...tool(live, event, { state: "done" }) };
     case "summary_started":
       return { note: "Summarizing earlier conversation…" };
+    case "summary_requested":
+      return { note: "Waiting for a summary of earlier conversation…" };
     case "summary_completed":
     case "summary_failed":
     case "summary_skipped":

@@ -92,6 +92,11 @@ describe("a summary is discarded", () => {
   });
 });
 
+test("a range that begins before the previous summary is refused: the new one would not cover its start", () => {
+  const previous = { fromSeq: 2, toSeq: 3, content: "Before." };
+  expect(() => acceptSummary({ ...long, fromSeq: 1, toSeq: 5, previous }, "Now.")).toThrow(/previous.fromSeq/);
+});
+
 test("a range that is none is refused before anything is judged", () => {
   expect(() => acceptSummary({ ...long, toSeq: 9 }, "")).toThrow(ProjectionError);
 });

@@ -64,6 +64,14 @@ describe("every entry is accounted for", () => {
     );
   });
 
+  test("as a malformed summary, without toSeq or without text", () => {
+    const bad = [{ content: "Sum." }, { toSeq: 0 }, { content: "Sum.", toSeq: "0" }];
+    const entries = bad.map((payload) => ({ kind: "summary", payload }));
+    expect(fates([user("one"), ...entries]).slice(1)).toEqual(
+      bad.map((_, at) => `${at + 1} not_projectable malformed_summary`),
+    );
+  });
+
   test("as a call that was interrupted, a result that was cleared", () => {
     const policy = { toolResults: { keepLast: 1 }, keepLastTurns: 0, window: { mode: "sliding" } } as const;
     expect(fates([user("go"), ...exchange("a"), toolCall("b", "look", {})], { policy })).toEqual([

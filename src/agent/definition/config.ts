@@ -1,8 +1,9 @@
 import type { ContextPolicyInput } from "../../projection/policy/fields.ts";
+import type { ProjectionMeta } from "../../projection/projection.ts";
 import type { Projector } from "../../projection/projector.ts";
 import type { SummaryRange } from "../../projection/summary/summary-range.ts";
 import type { Readers } from "../../projection/transcript/entry-reader.ts";
-import type { JsonObject } from "../../thread/json.ts";
+import type { JsonObject, JsonValue } from "../../thread/json.ts";
 import type { Content, Message, ToolCall, ToolSpec } from "../../thread/message.ts";
 import type { Thread } from "../../thread/thread.ts";
 import type { TokenCounter } from "../../tokens/counter.ts";
@@ -54,17 +55,31 @@ interface ShownResult {
   readonly isError?: boolean | undefined;
 }
 
+/** The text of a summary, and what people may see beside it. No model is shown the details; they are stored with the summary. */
+type WrittenSummary = string | { readonly content: string; readonly details?: JsonValue | undefined };
+
 /** Writes the summaries of old entries. */
 export interface Summarizer {
   /**
    * Writes the summary of a range. A range longer than `maxInputTokens` comes in pieces, each with the previous summary. An
    * error is reported as summary_failed. When it says that the range is too long, a smaller piece follows at once. Otherwise
-   * the request continues without a summary, and a later call retries. It may take five times `streamIdleTimeoutMs`.
+   * the request continues without a summary, and a later call retries. It may take five times `streamIdleTimeoutMs`. `focus` is
+   * that of `server.summarize`.
    */
-  summarize(range: SummaryRange, options: { readonly signal: AbortSignal }): Promise<string>;
+  summarize(
+    range: SummaryRange,
+    options: { readonly signal: AbortSignal; readonly focus?: string | undefined },
+  ): Promise<WrittenSummary>;
   /** The window of the summarizer's model. A range takes at most half of it. Default: the window of the agent's model. */
   readonly maxInputTokens?: number | undefined;
 }
+
+/** Called when a model call waits for a summary. `meta` has the facts about its context, `range` what the summary has to cover. */
+export type OnNeedsSummary = (
+  meta: ProjectionMeta,
+  range: SummaryRange,
+  options: { readonly threadId: string; readonly requestId: string; readonly signal: AbortSignal },
+) => WrittenSummary | undefined | Promise<WrittenSummary | undefined>;
 
 /** Whether the model may call tools (`auto`), must not (`none`), must (`required`), or must call one tool. */
 export type ToolChoiceSetting = "auto" | "none" | "required" | { readonly tool: string };
@@ -282,6 +297,17 @@ export interface AgentConfig<
   readonly tokenMaxBytes?: number | undefined;
   /** Writes summaries. Default: asks the model in `models` that `policy.summarizationModel` names, else the agent's model. */
   readonly summarizer?: Summarizer | undefined;
+  /**
+   * Called before a model call that needs a summary, with `summarization: "request_new"` and without `autoSummarize`. The call waits.
+   * A returned summary is checked and stored. Without one, the call waits for a summary from `server.summarize`, or for an entry
+   * made by `acceptSummary` that any process appends; at most `summaryWaitMs`. Called again after a restart. Default: none.
+   */
+  readonly onNeedsSummary?: OnNeedsSummary | undefined;
+  /**
+   * How long a call waits for a summary, in milliseconds since the last message. Then the request continues without one.
+   * Default 60,000 with `onNeedsSummary`, else 0: no call waits.
+   */
+  readonly summaryWaitMs?: number | undefined;
   /** Models by the name that policies, asks and settings use. Default: none. */
   readonly models?: { readonly [name: string]: ProviderModel } | undefined;
   /** Whether a request that a crash interrupted is resumed or fails. A request that only waits is never interrupted. Default "resume". */

@@ -174,6 +174,8 @@ const CHECKS: { readonly [Field in keyof Required<AgentConfig>]: Check } = {
   tokenBind: bindProblem,
   tokenMaxBytes: whole(1),
   summarizer: having("summarize"),
+  onNeedsSummary: call,
+  summaryWaitMs: whole(0),
   models: object,
   recover: oneOf("resume", "fail"),
   maxAttempts: whole(1),

@@ -1,4 +1,5 @@
 import type { ContextPolicy } from "../../projection/policy/policy.ts";
+import type { ProjectionMeta } from "../../projection/projection.ts";
 import type { SummaryRange } from "../../projection/summary/summary-range.ts";
 import type { EntryInput, Refs } from "../../thread/entry.ts";
 import type { JsonValue } from "../../thread/json.ts";
@@ -18,6 +19,8 @@ export interface SummaryGoal {
   readonly isEmergency: boolean;
   /** Entries before this one are cut from the context. */
   readonly cutSeq: number;
+  /** The facts for the hook that it is requested from. Absent: it is written here. */
+  readonly requested?: ProjectionMeta;
 }
 
 /** State that is not in the log. It is lost with the process, and no acknowledged write depends on it. */

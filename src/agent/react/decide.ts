@@ -191,6 +191,10 @@ function handleFinish(agent: ReactAgent, { requestId, terminationReason }: Extra
   const waiting = openCalls(run).filter(({ call }) => !agent.flight.running.includes(call.id));
   const finishing = updateFlight(unchanged(agent), { finishing: terminationReason });
   if (waiting.length > 0) return closeWaitingCalls(finishing, run, waiting);
+  if (agent.flight.summary?.goal.requested !== undefined) {
+    const { runId } = run;
+    return addDirectives(finishing, { type: "abort", requestId: run.requestId, runId, reason: terminationReason });
+  }
   return hasPendingWork(agent) ? finishing : completeRequest(finishing, run, terminationReason);
 }
 

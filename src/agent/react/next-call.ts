@@ -1,6 +1,8 @@
 import { ProjectionError } from "../../projection/error.ts";
+import { coveredSeqs } from "../../projection/summary/summary-range.ts";
 import type { JsonObject } from "../../thread/json.ts";
 import type { Thread } from "../../thread/thread.ts";
+import type { EventDraft } from "../event.ts";
 import type { Signal } from "../signal.ts";
 import {
   addDirectives,
@@ -24,7 +26,7 @@ import { gapEntry, summaryFailedEntry } from "./entries.ts";
 import { completeRequest, endRequest, failRequest } from "./finish.ts";
 import { type Run, recordedUsage } from "./state.ts";
 import { deliverSteers, dueSteers } from "./steering.ts";
-import { failuresIfHopeless, gapText, summaryPlan } from "./summary-plan.ts";
+import { failuresIfHopeless, gapText, isSummaryOf, summaryPlan } from "./summary-plan.ts";
 
 /**
  * Starts the next model call, or a summary first if one is due. Delivers waiting steers. A context that does not fit fails
@@ -99,13 +101,21 @@ function startDueSummary(step: Step, run: Run, { policy, projection: { meta } }:
   const { settings } = step.agent;
   const { boundary, truncated, view } = meta;
   const isEmergency = run.compactions > 0;
-  const wanted = settings.summarizes && policy.summarization !== "none" && (policy.autoSummarize || isEmergency);
+  const isWritten = settings.summarizes && (policy.autoSummarize || isEmergency);
+  const isRequested = !isWritten && settings.requestsSummaries === true && policy.summarization === "request_new";
+  const wanted = (isWritten && policy.summarization !== "none") || isRequested;
   if (!wanted || !meta.needsSummary) return undefined;
   const cutSeq = truncated && view.startItem === undefined ? (meta.cutSeq ?? 0) : 0;
   // If the range before the kept turns cannot be summarized, try the range that is cut.
   const ends = [boundary, cutSeq - 1].filter((seq): seq is number => seq !== undefined && seq >= 0);
   for (const toSeq of new Set(ends)) {
-    const started = startSummary(step, run, { toSeq, policy, isEmergency, cutSeq });
+    const started = startSummary(step, run, {
+      toSeq,
+      policy,
+      isEmergency,
+      cutSeq,
+      ...(isRequested && { requested: meta }),
+    });
     if (started !== undefined) return started;
   }
   return undefined;
@@ -117,8 +127,13 @@ function startSummary(step: Step, run: Run, goal: SummaryGoal): Step | undefined
   if (plan === undefined) return undefined;
   const { range, maxTokens } = plan;
   const { toSeq } = range;
+  const { requested, isEmergency } = goal;
   const out = updateFlight(step, { summary: { toSeq, range, goal } });
-  const emitted = emitEvent(out, run, { kind: "summary_started", data: { toSeq } });
+  const event: EventDraft =
+    requested === undefined
+      ? { kind: "summary_started", data: { toSeq } }
+      : { kind: "summary_requested", data: { ...coveredSeqs(range), reason: requested.needsSummaryReason } };
+  const emitted = emitEvent(out, run, event);
   const model = goal.policy.summarizationModel;
   return addDirectives(emitted, {
     type: "summarize",
@@ -126,7 +141,8 @@ function startSummary(step: Step, run: Run, goal: SummaryGoal): Step | undefined
     lane: run.lane,
     range,
     maxTokens,
-    reason: goal.isEmergency ? "emergency" : "automatic",
+    reason: requested === undefined ? (isEmergency ? "emergency" : "automatic") : "requested",
+    ...(requested !== undefined && { meta: requested }),
     ...(model !== undefined && { model }),
   });
 }
@@ -157,7 +173,9 @@ export function handleSummaryFailed(agent: ReactAgent, signal: Extract<Signal, {
   const { run } = agent.state;
   const { lane, failed, reason, call, isSpent } = signal;
   const { toSeq, code } = failed;
-  const isStopped = agent.flight.ending !== undefined && call === undefined;
+  const { ending, finishing, summary } = agent.flight;
+  const isFinishing = finishing !== undefined && summary?.goal.requested !== undefined;
+  const isStopped = (ending !== undefined || isFinishing) && call === undefined;
   const noted = isStopped
     ? unchanged(agent)
     : commitEntries(unchanged(agent), summaryFailedEntry(ownRefs(agent, toSeq), lane, signal));
@@ -184,11 +202,29 @@ function ownRefs({ state: { run }, flight }: ReactAgent, toSeq: number): { reque
   return isOwn ? { requestId: run.requestId, runId: run.runId } : {};
 }
 
+/** Continues the run if another writer has appended the summary that it has requested. */
+export function noticeSummary(agent: ReactAgent): Step {
+  const { flight, thread, state } = agent;
+  const { run } = state;
+  const { summary } = flight;
+  if (run === undefined || summary?.goal.requested === undefined) return unchanged(agent);
+  const last = thread
+    .filterByKind("summary", { partial: true })
+    .findLast((entry) => isSummaryOf(entry, run.lane, summary.toSeq));
+  if (last === undefined) return unchanged(agent);
+  const { fromSeq, toSeq } = last.payload;
+  return continueAfterSummary(
+    emitEvent(unchanged(agent), run, { kind: "summary_completed", data: { fromSeq, toSeq } }),
+    toSeq,
+  );
+}
+
 /** Continues the run with the next piece or the next model call, if it waits for this summary. */
 function continueAfterSummary(step: Step, toSeq: number, isSpent = false): Step {
   const { run } = step.agent.state;
   const { summary, ending, finishing } = step.agent.flight;
-  if (run === undefined || summary?.toSeq !== toSeq) return step;
+  const reaches = toSeq === summary?.toSeq || (summary?.goal.requested !== undefined && toSeq > summary.toSeq);
+  if (run === undefined || summary === undefined || !reaches) return step;
   const free = updateFlight(step, { summary: undefined });
   if (ending !== undefined) return endRequest(free, run, ending);
   if (finishing !== undefined) return completeRequest(free, run, finishing);

@@ -15,7 +15,7 @@ import {
 } from "./agent.ts";
 import { attemptEntry, resultEntry, toolStartedEntry } from "./entries.ts";
 import { completeRequest, emitResults, errorOutcome, failRequest, finishRun } from "./finish.ts";
-import { startNextCall } from "./next-call.ts";
+import { noticeSummary, startNextCall } from "./next-call.ts";
 import { evolve, hasOpenCalls, INITIAL_STATE, type OpenCall, openCalls, type Run } from "./state.ts";
 import { deadlineFailure, scheduleTimeLimit, timeLimitFailure } from "./time-limit.ts";
 import { awaitDirective, continueAfterResult, continueAfterTools, denyCall, endIfIdle, executeCall } from "./tools.ts";
@@ -89,7 +89,8 @@ export function handleNotice(agent: ReactAgent): Step {
   const { flight } = agent;
   if (flight.runId === undefined) return unchanged(agent);
   if (run?.runId !== flight.runId) return emitForeignEnd(agent, flight.runId);
-  const isActive = flight.call !== undefined || flight.summary !== undefined || flight.isChecking;
+  if (flight.summary !== undefined) return noticeSummary(agent);
+  const isActive = flight.call !== undefined || flight.isChecking;
   if (isActive || run.calls.length === 0) return unchanged(agent);
   const step = emitResults(unchanged(agent), run);
   if (!hasOpenCalls(run)) return continueAfterTools(step, run);

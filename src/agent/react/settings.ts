@@ -74,6 +74,8 @@ export interface ReactSettings {
   readonly exactCounter?: TokenCounter | undefined;
   /** Whether a summarizer is available. Default false. */
   readonly summarizes: boolean;
+  /** Whether a call waits for a summary from outside, where the policy says `request_new`. Default false. */
+  readonly requestsSummaries?: boolean | undefined;
   /** The window of the summarizer, by the policy's `summarizationModel`. Default: the policy's window. */
   readonly summaryWindow?: ((summarizationModel: string | undefined) => number | undefined) | undefined;
   /** Whether a request has reached its limits of tokens or cost. `limits` are those of its ask. Default: no limits. */
@@ -109,6 +111,7 @@ const FIELDS: { readonly [Field in keyof Required<ReactSettings>]: true } = {
   readers: true,
   exactCounter: true,
   summarizes: true,
+  requestsSummaries: true,
   summaryWindow: true,
   isSpent: true,
   repeatedCalls: true,

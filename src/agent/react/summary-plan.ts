@@ -3,7 +3,9 @@ import { ProjectionError } from "../../projection/error.ts";
 import type { ContextPolicy } from "../../projection/policy/policy.ts";
 import { firstSummaryRange, type SummaryRange } from "../../projection/summary/summary-range.ts";
 import { recordTokens } from "../../projection/summary/summary-record.ts";
+import type { Entry } from "../../thread/entry.ts";
 import { isPlainObject, type JsonObject } from "../../thread/json.ts";
+import { summaryReach } from "../../thread/lane-operations.ts";
 import type { Thread } from "../../thread/thread.ts";
 import type { FailedSummary } from "../signal.ts";
 import type { ReactAgent } from "./agent.ts";
@@ -104,6 +106,9 @@ function isShrinking({ code }: SummaryFailure): boolean {
 /** The failure of a summary that is not smaller than its range. A longer range is tried next. */
 export const NOT_SMALLER = "summary_not_smaller";
 
+/** A caller has cancelled the summary. It says nothing of the next attempt. */
+export const CANCELLED = "summary_cancelled";
+
 function twiceAsFar({ fromSeq, toSeq }: SummaryFailure): number {
   return fromSeq + 2 * (toSeq - fromSeq + 1) - 1;
 }
@@ -136,7 +141,8 @@ function failuresSince(
   const before = isPlainObject(skipped) && typeof skipped["failures"] === "number" ? skipped["failures"] : 0;
   const failures = thread.filterByKind("note", { partial: true }).flatMap(({ seq, payload }) => {
     const failed = payload["summaryFailed"];
-    return seq > (summary?.seq ?? -1) && isPlainObject(failed) && payload["contextRef"] === lane
+    const isOfLane = isPlainObject(failed) && failed["code"] !== CANCELLED && payload["contextRef"] === lane;
+    return seq > (summary?.seq ?? -1) && isOfLane
       ? [{ seq, ...(failed as FailedSummary) }] // the agent wrote this note
       : [];
   });
@@ -146,6 +152,12 @@ function failuresSince(
     failures: failures.filter(({ seq }) => seq > replaceSeq),
     before: summary !== undefined && summary.seq > replaceSeq ? before : 0,
   };
+}
+
+/** Whether an entry is a summary of the lane that covers the entry with this seq. */
+export function isSummaryOf(entry: Entry, lane: string, seq: number): boolean {
+  const { contextRef = lane } = entry.payload as JsonObject; // every payload is a JSON object
+  return contextRef === lane && (summaryReach(entry) ?? -1) >= seq;
 }
 
 /** The content of the note about a failed summary. */

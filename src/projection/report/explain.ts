@@ -1,5 +1,5 @@
 import type { Entry } from "../../thread/entry.ts";
-import { LaneReader, namedLane, replaceBase } from "../../thread/lane-operations.ts";
+import { LaneReader, namedLane, replaceBase, summaryReach } from "../../thread/lane-operations.ts";
 import type { RenderPass } from "../engine/render-pass.ts";
 import { type Block, type Call, isAssistant, isOfContext, type ResultItem } from "../history/block.ts";
 import type { EntryRule, EntryStatus, ExplainedEntry } from "../projection.ts";
@@ -177,6 +177,7 @@ function contextTokens({ assembly }: RenderPass, entry: Entry, place: number): n
 
 function explainSummary({ engine, leading }: RenderPass, entry: Entry): EntryExplanation {
   if (!engine.showsSummaries) return notProjectable("summaries_off");
+  if (summaryReach(entry) === undefined) return notProjectable("malformed_summary");
   if (entry !== engine.history.coverage.summary) return { status: "superseded", rule: "newer_summary", tokens: 0 };
   return {
     status: "shown",

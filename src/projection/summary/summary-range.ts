@@ -28,13 +28,15 @@ export function coveredSeqs({ fromSeq, toSeq, previous }: SummaryRange): Pick<Su
 }
 
 /**
- * Throws if the range ends before the previous summary. It may overlap the start, because a summary's edge can move to
+ * Throws if the range begins or ends before the previous summary. It may overlap the start, because a summary's edge can move to
  * before a block.
  */
 export function checkRange({ fromSeq, toSeq, previous }: SummaryRange): void {
   checkOrder("fromSeq", fromSeq, "toSeq", toSeq);
   if (previous === undefined) return;
   checkOrder("previous.fromSeq", previous.fromSeq, "previous.toSeq", previous.toSeq);
+  // The new summary begins where the previous one began, so the range must not begin before it.
+  checkOrder("previous.fromSeq", previous.fromSeq, "fromSeq", fromSeq);
   checkOrder("previous.toSeq", previous.toSeq, "toSeq", toSeq);
 }
 

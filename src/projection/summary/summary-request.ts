@@ -28,6 +28,8 @@ export interface SummaryRequestOptions {
    * range of very many texts may still be too long. Default: no limit.
    */
   readonly maxTokens?: number | undefined;
+  /** What the summary should keep most of, such as "the open bugs". Default: nothing. */
+  readonly focus?: string | undefined;
 }
 
 /** The messages for a summarizer model. */
@@ -57,7 +59,7 @@ export function summaryRequest(range: SummaryRange, options: SummaryRequestOptio
   const asked = `Write the summary of ${entries(coveredSeqs(range))} now.`;
   return {
     messages: [
-      { role: "system", content: instructions(mark, coveredSeqs(range), range.previous) },
+      { role: "system", content: instructions(mark, coveredSeqs(range), range.previous, options.focus) },
       { role: "user", content: `${text}\n\n${asked}` },
     ],
   };
@@ -107,12 +109,13 @@ const LOSSY =
   "This summary is lossy: details are missing. Tools may be run again to look them up; nothing is to be guessed.";
 
 /** Returns the instructions for a summarizer. */
-function instructions(mark: string, range: Seqs, previous: Seqs | undefined): string {
+function instructions(mark: string, range: Seqs, previous: Seqs | undefined, focus = ""): string {
   return [
     `You write the summary of a conversation between a user and an assistant that calls tools. It will stand in the place of ${entries(range)}: the assistant goes on from your text and sees nothing else of them.`,
     frameRules(mark),
     summaryRules(range),
     ...(previous === undefined ? [] : [rollingRules(range, previous)]),
+    ...(focus.trim() === "" ? [] : [`Keep most of what concerns this, and less of the rest: ${focus.trim()}`]),
     `Write the summary only, shorter than the record. Begin with the line "Summary of ${entries(range)}." and end with this line:\n${LOSSY}`,
   ].join("\n\n");
 }

@@ -2,12 +2,13 @@ import type { Summarizer } from "../../agent/definition/config.ts";
 import { type ProviderModel, qualifiedModelName, staticModels } from "../../agent/definition/language-model.ts";
 import type { Summarize } from "../../agent/directive.ts";
 import { recordedUsage } from "../../agent/react/state.ts";
-import { failedSummary, NOT_SMALLER } from "../../agent/react/summary-plan.ts";
+import { failedSummary, isSummaryOf, NOT_SMALLER } from "../../agent/react/summary-plan.ts";
 import type { Signal } from "../../agent/signal.ts";
+import type { ProjectionMeta } from "../../projection/projection.ts";
 import type { SummaryRange } from "../../projection/summary/summary-range.ts";
 import { acceptSummary, type SummaryVerdict, summaryRequest } from "../../projection/summary/summary-request.ts";
 import { HeddleError } from "../../thread/errors.ts";
-import type { JsonObject } from "../../thread/json.ts";
+import { copyJsonRepaired, isPlainObject, type JsonObject, type JsonValue } from "../../thread/json.ts";
 import type { SummaryPayload } from "../../thread/kinds.ts";
 import { contentText } from "../../thread/message.ts";
 import { WHOLE_ANSWER_TIMEOUTS, withRetries } from "../model/call.ts";
@@ -15,17 +16,22 @@ import { classifyModelError, ModelError } from "../model/failure.ts";
 import { findModels } from "../model/find-models.ts";
 import { RequestError } from "../request/request-error.ts";
 import type { SummarySpan } from "../telemetry/telemetry.ts";
-import { hookAnswer, untilAborted } from "../time-limits.ts";
+import { hookAnswer, summaryWaitMs, untilAborted } from "../time-limits.ts";
 import { spentWith } from "./check-exchange.ts";
 import type { Scene } from "./scene.ts";
 
 /** Has a summary written. The summary, or why there is none, is the next signal. */
 export async function summarize(
   scene: Scene,
-  { requestId, lane, range, maxTokens, model }: Summarize,
+  directive: Summarize,
   signal: AbortSignal | undefined,
-): Promise<{ readonly signal: Extract<Signal, { type: "summary_result" | "summary_failed" }> }> {
-  const outcome = await writeSummary(scene, range, { lane, requestId, model, maxTokens, signal });
+): Promise<{ readonly signal: Extract<Signal, { type: "summary_result" | "summary_failed" | "notice" }> }> {
+  const { requestId, lane, range, maxTokens, model, meta } = directive;
+  const outcome =
+    meta === undefined
+      ? await writeSummary(scene, range, { lane, requestId, model, maxTokens, signal })
+      : await requestedSummary(scene, { ...directive, meta }, signal);
+  if (outcome === undefined) return { signal: { type: "notice" } };
   const { call } = outcome.ok ? outcome.summary : outcome;
   const used = { model: typeof call?.["model"] === "string" ? call["model"] : undefined, usage: recordedUsage(call) };
   const spent = requestId === undefined ? {} : await spentWith(scene, used, signal);
@@ -35,7 +41,67 @@ export async function summarize(
   return { signal: { ...summaryFailed(lane, range, failure), ...spent } };
 }
 
+/**
+ * Waits for the summary that a call needs: the answer of `onNeedsSummary`, or an entry of another writer. Undefined: the log has
+ * such an entry. Never throws.
+ */
+async function requestedSummary(
+  scene: Scene,
+  { requestId = "", lane, range, meta }: Summarize & { readonly meta: ProjectionMeta },
+  given: AbortSignal | undefined,
+): Promise<Outcome | undefined> {
+  const { definition, threadId, ports } = scene;
+  const over = new AbortController();
+  const signal = given === undefined ? over.signal : AbortSignal.any([given, over.signal]);
+  const limit = { ports, timeoutMs: timeLeft(scene), signal };
+  const hook = { name: "onNeedsSummary", code: "summary_timeout", option: "summaryWaitMs" };
+  let verdict: SummaryVerdict | undefined;
+  const seen = summarySeen(scene, lane, range, signal);
+  const asked = async (): Promise<Given> => {
+    const answer = await definition.onNeedsSummary?.(meta, range, { threadId, requestId, signal });
+    return answer === undefined ? new Promise(() => undefined) : summaryGiven(answer);
+  };
+  try {
+    const answer = await hookAnswer(limit, hook, () => Promise.race([seen, asked()]));
+    if (answer === undefined) return undefined;
+    verdict = acceptSummary(range, answer.content, { lane });
+    if (!verdict.accepted) throw notAccepted(verdict.reason);
+    return { ok: true, summary: { payload: { ...verdict.payload, ...detailsOf(answer) } } };
+  } catch (error) {
+    return { ok: false, error, ...failureIn(scene, error, verdict) };
+  } finally {
+    over.abort();
+  }
+}
+
+/** The time is counted from the last message or summary, so that a restart does not begin it again. */
+function timeLeft({ agent, definition, ports }: Scene): number {
+  const { thread } = agent();
+  const last = thread
+    .slice(thread.firstSeq, thread.lastSeq)
+    .findLast(({ kind }) => kind === "ai_message" || kind === "summary");
+  return Math.max(0, (last?.at ?? ports.clock()) + summaryWaitMs(definition) - ports.clock());
+}
+
+/** Resolves when the log has a summary of the range. */
+async function summarySeen(
+  { store, threadId, agent }: Scene,
+  lane: string,
+  { toSeq }: SummaryRange,
+  signal: AbortSignal,
+): Promise<undefined> {
+  try {
+    for await (const entry of store.watch(threadId, { fromSeq: agent().thread.rev, signal })) {
+      if (!signal.aborted && isSummaryOf(entry, lane, toSeq)) return undefined;
+    }
+  } catch {
+    // the store cannot be read now: the limit ends the wait
+  }
+  return new Promise(() => undefined);
+}
+
 interface Wanted {
+  readonly focus?: string | undefined;
   readonly lane: string;
   readonly requestId?: string | undefined;
   readonly model?: string | undefined;
@@ -43,9 +109,14 @@ interface Wanted {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A summary, and the call that wrote it, where a model was asked here. */
-interface Written {
+/** What a function of the caller has answered. */
+interface Given {
   readonly content: string;
+  readonly details?: JsonValue | undefined;
+}
+
+/** A summary, and the call that wrote it, where a model was asked here. */
+interface Written extends Given {
   readonly call?: JsonObject;
 }
 
@@ -64,7 +135,7 @@ type Outcome =
 export async function writeSummary(
   scene: Scene,
   range: SummaryRange,
-  { lane, requestId, model, maxTokens, signal }: Wanted,
+  { lane, requestId, model, maxTokens, signal, focus }: Wanted,
 ): Promise<Outcome> {
   const span = scene.telemetry.summary({ range, requestId, model }, scene);
   let paid: { readonly call?: JsonObject } = {};
@@ -73,19 +144,28 @@ export async function writeSummary(
   try {
     const stopped = signal ?? new AbortController().signal;
     if (scene.definition.summarizer === undefined) asked = await modelFor(scene, model, requestId, stopped);
-    const { content, ...call } = await span.within(() => written(scene, { range, maxTokens }, span, asked, stopped));
+    const answer = await span.within(() => written(scene, { range, maxTokens, focus }, span, asked, stopped));
+    const { content, details, ...call } = answer;
     paid = call;
     verdict = acceptSummary(range, content, { lane });
     if (!verdict.accepted) throw notAccepted(verdict.reason);
     span.ended();
-    return { ok: true, summary: { payload: verdict.payload, ...call } };
+    const payload = { ...verdict.payload, ...detailsOf({ details }), ...(focus !== undefined && { focus }) };
+    return { ok: true, summary: { payload, ...call } };
   } catch (error) {
     span.failed(error);
-    const reason = HeddleError.isInstance(error) ? error.message : "The summarizer threw an error.";
-    const isLarge = verdict?.accepted === false && verdict.reason === "not_smaller";
-    const code = isLarge ? NOT_SMALLER : codeOf(error, scene);
-    return { ok: false, error, code, reason, ...paid, ...brokenCall(asked, error) };
+    return { ok: false, error, ...failureIn(scene, error, verdict), ...paid, ...brokenCall(asked, error) };
   }
+}
+
+function failureIn(scene: Scene, error: unknown, verdict: SummaryVerdict | undefined): Failed {
+  const reason = HeddleError.isInstance(error) ? error.message : "The summarizer threw an error.";
+  const isLarge = verdict?.accepted === false && verdict.reason === "not_smaller";
+  return { code: isLarge ? NOT_SMALLER : codeOf(error, scene), reason };
+}
+
+function detailsOf({ details }: Pick<Given, "details">): { readonly details?: JsonValue } {
+  return details === undefined ? {} : { details: copyJsonRepaired(details, "details") };
 }
 
 export function summaryFailed(
@@ -118,7 +198,7 @@ function brokenCall(asked: ProviderModel | undefined, error: unknown): { readonl
 
 async function written(
   scene: Scene,
-  { range, maxTokens }: { readonly range: SummaryRange; readonly maxTokens: number },
+  { range, maxTokens, focus }: Pick<Wanted, "maxTokens" | "focus"> & { readonly range: SummaryRange },
   span: SummarySpan,
   model: ProviderModel | undefined,
   signal: AbortSignal,
@@ -129,9 +209,9 @@ async function written(
     throw new RequestError({ code: "summary_not_accepted", message: "Another process may have the thread." });
   };
   await beforeAttempt();
-  if (summarizer !== undefined) return { content: await writtenBy(summarizer, range, scene, signal) };
+  if (summarizer !== undefined) return writtenBy(summarizer, { range, focus }, scene, signal);
   if (model === undefined) throw new RequestError({ code: "model_unresolved", message: NO_MODEL });
-  const { messages } = summaryRequest(range, { maxTokens });
+  const { messages } = summaryRequest(range, { maxTokens, focus });
   const { streaming, streamIdleTimeoutMs: idleTimeoutMs, modelMaxRetries } = scene.definition;
   // As a stream it can be seen to have fallen silent.
   const call = { model, messages, streaming, idleTimeoutMs, signal, ports: scene.ports };
@@ -144,16 +224,16 @@ async function written(
 /** A summarizer usually calls a model, so it has the time of a whole answer. */
 async function writtenBy(
   summarizer: Summarizer,
-  range: SummaryRange,
+  { range, focus }: Pick<Wanted, "focus"> & { readonly range: SummaryRange },
   { definition, ports }: Scene,
   signal: AbortSignal,
-): Promise<string> {
+): Promise<Given> {
   const limit = { ports, timeoutMs: WHOLE_ANSWER_TIMEOUTS * definition.streamIdleTimeoutMs, signal };
   const over = new AbortController();
   const hook = { name: "The summarizer", code: "summary_timeout", option: "streamIdleTimeoutMs" };
   const either = AbortSignal.any([signal, over.signal]);
   try {
-    return textGiven(await hookAnswer(limit, hook, () => summarizer.summarize(range, { signal: either })));
+    return summaryGiven(await hookAnswer(limit, hook, () => summarizer.summarize(range, { signal: either, focus })));
   } catch (error) {
     over.abort(error);
     throw error;
@@ -161,8 +241,10 @@ async function writtenBy(
 }
 
 /** Of a summarizer without types. */
-function textGiven(content: unknown): string {
-  if (typeof content === "string") return content;
+function summaryGiven(answer: unknown): Given {
+  const given = isPlainObject(answer) ? answer : { content: answer };
+  const { content, details } = given;
+  if (typeof content === "string") return { content, details: details as JsonValue | undefined }; // checked by its copy
   throw new RequestError({ code: "summary_not_accepted", message: "The summarizer gave no text." });
 }
 

@@ -3,6 +3,7 @@ import type { AgentContext, AgentOutput, AnyAgent } from "../../agent/definition
 import { modelChoiceProblem } from "../../agent/definition/define-agent.ts";
 import { type ModelChoice, modelList, modelNames } from "../../agent/definition/language-model.ts";
 import type { AnyTool } from "../../agent/definition/tool.ts";
+import type { Usage } from "../../agent/model-call.ts";
 import { type WaitingCall, waitingCalls } from "../../agent/react/agent.ts";
 import { modeFailure } from "../../agent/react/call-context.ts";
 import { rulesOf } from "../../agent/react/permission-rules.ts";
@@ -32,7 +33,7 @@ import {
   checkSettingOptions,
   checkSteerOptions,
   checkStopOptions,
-  checkSummaryRange,
+  checkSummarizeOptions,
 } from "../option-names.ts";
 import type { AgentRequest, SteerAnswer } from "../request/request.ts";
 import { RequestError, requestCancelled } from "../request/request-error.ts";
@@ -62,7 +63,7 @@ import { resultOfRequest } from "./past-request.ts";
 import { revokeRule, set } from "./set.ts";
 import { type StartHooks, serverStopped, startLoop } from "./start.ts";
 import { steer } from "./steer.ts";
-import { summarizeRange } from "./summarize-range.ts";
+import { type SummarizeOptions, summarizeRange } from "./summarize-range.ts";
 import { type ThreadUsage, usageOfThread } from "./thread-usage.ts";
 
 /**
@@ -307,13 +308,11 @@ export class AgentServer<Given extends AnyAgent = AnyAgent> implements AsyncDisp
     return this.modifyContext({ operation: { type: "replace", reason: "manual", resultContext } });
   }
 
-  /** Writes a summary of the entries up to `toSeq`. Default: all but the turns that the policy keeps. */
-  async summarize(
-    range: { readonly fromSeq?: number; readonly toSeq?: number } = {},
-  ): Promise<{ readonly seq: number }> {
+  /** Writes a summary of the entries up to `toSeq`. Resolves with the seq of its entry and the usage of its calls. */
+  async summarize(options: SummarizeOptions = {}): Promise<{ readonly seq: number; readonly usage: Usage }> {
     this.#check();
-    checkSummaryRange(range);
-    return summarizeRange(this.#live, range);
+    checkSummarizeOptions(options);
+    return summarizeRange(this.#live, options);
   }
 
   /**

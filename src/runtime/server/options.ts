@@ -1,4 +1,4 @@
-import type { AgentConfig, AgentContext, AnyAgent, Limits } from "../../agent/definition/config.ts";
+import type { AgentConfig, AgentContext, AnyAgent, Limits, OnNeedsSummary } from "../../agent/definition/config.ts";
 import type { ModelChoice, ResolveModel } from "../../agent/definition/language-model.ts";
 import type { ResolveTool, Tools } from "../../agent/definition/tool.ts";
 import type { Remember } from "../../agent/signal.ts";
@@ -41,6 +41,8 @@ export interface ServerOptions<Given extends AnyAgent> {
   readonly telemetry?: Telemetry | undefined;
   /** Where warnings go. Default `console.warn`. */
   readonly warn?: ((message: string) => void) | undefined;
+  /** Called before a model call that needs a summary, in place of the agent's `onNeedsSummary`. Default: that of the agent. */
+  readonly onNeedsSummary?: OnNeedsSummary | undefined;
   /** Called with the original error that a provider, tool, guard, summarizer or prompt function threw. Default: none. */
   readonly onError?: OnError | undefined;
   /** Clock, ids, timers and chance; for tests and replays. Default `systemRuntimePorts`. */

@@ -9,7 +9,7 @@ import type { ToolSpec } from "../../thread/message.ts";
 import { loadExactCounter } from "../../tokens/exact.ts";
 import { type RuntimePorts, systemRuntimePorts } from "../ports.ts";
 import { outputSchemaOf } from "../structured-output.ts";
-import type { HookLimit } from "../time-limits.ts";
+import { type HookLimit, summaryWaitMs } from "../time-limits.ts";
 import { toolSpecsOf } from "../tools/schemas.ts";
 
 interface SettingsOptions {
@@ -51,6 +51,7 @@ export async function settingsFor(
     readers,
     exactCounter: wantsExact ? await loadExactCounter(fullName ?? "") : definition.tokenCounter,
     summarizes: true,
+    requestsSummaries: summaryWaitMs(definition) > 0,
     summaryWindow: (name) => {
       const { summarizer, models } = definition;
       if (summarizer?.maxInputTokens !== undefined) return summarizer.maxInputTokens;

@@ -1,4 +1,4 @@
-import type { AnyAgent } from "../../agent/definition/config.ts";
+import type { AnyAgent, OnNeedsSummary } from "../../agent/definition/config.ts";
 import { isAgent } from "../../agent/definition/define-agent.ts";
 import { AgentError } from "../../agent/definition/errors.ts";
 import type { Tools } from "../../agent/definition/tool.ts";
@@ -104,7 +104,7 @@ async function start<Given extends AnyAgent>(
     const tokens = hooks.tokens ?? tokensOf(agent, threadId, { warn, clock: ports.clock });
     await hooks.claimed?.();
     const threadOptions: ThreadOptions = {
-      definition: agent,
+      definition: withSummaryHook(options),
       threadId,
       store,
       ports,
@@ -137,6 +137,21 @@ async function start<Given extends AnyAgent>(
   } finally {
     signal.removeEventListener("abort", letGo);
   }
+}
+
+const hooked = new WeakMap<OnNeedsSummary, WeakMap<AnyAgent, AnyAgent>>();
+
+/** The agent with the hook of its server. The threads of a host share one, so that each warning is given once. */
+function withSummaryHook({
+  agent,
+  onNeedsSummary,
+}: Pick<ServerOptions<AnyAgent>, "agent" | "onNeedsSummary">): AnyAgent {
+  if (onNeedsSummary === undefined) return agent;
+  const known = hooked.get(onNeedsSummary) ?? new WeakMap<AnyAgent, AnyAgent>();
+  hooked.set(onNeedsSummary, known);
+  const own = known.get(agent) ?? { ...agent, onNeedsSummary };
+  known.set(agent, own);
+  return own;
 }
 
 /** Loads the thread, and takes up what a crash has left: an open request, and commands that wait. */

@@ -1,3 +1,4 @@
+import { addUsage, type Usage } from "../../agent/model-call.ts";
 import type { ReactAgent } from "../../agent/react/agent.ts";
 import {
   counterFor,
@@ -7,17 +8,28 @@ import {
   systemPromptOf,
   toolsFor,
 } from "../../agent/react/call-context.ts";
-import { type SummaryPlan, summaryPlan } from "../../agent/react/summary-plan.ts";
+import { recordedUsage } from "../../agent/react/state.ts";
+import { CANCELLED, type SummaryPlan, summaryPlan } from "../../agent/react/summary-plan.ts";
 import { ProjectionError } from "../../projection/error.ts";
 import { ContextPolicy } from "../../projection/policy/policy.ts";
+import { coveredSeqs, type SummaryRange } from "../../projection/summary/summary-range.ts";
 import type { Loop } from "../loop.ts";
 import { summaryFailed, writeSummary } from "../perform/summarize.ts";
 import { RequestError } from "../request/request-error.ts";
 
-interface Given {
+/** What to summarize: by default all but the turns that the policy keeps. */
+export interface SummarizeOptions {
+  /** Where the summary begins. It must begin where the one before begins, or at the first entry of the lane. Default: there. */
   readonly fromSeq?: number | undefined;
+  /** The last entry to cover. Default: the last one before the turns that the policy keeps. */
   readonly toSeq?: number | undefined;
+  /** What the summary should keep most of, such as "the open bugs". Stored with it. Default: nothing. */
+  readonly focus?: string | undefined;
+  /** Cancels the summary: it rejects as `summary_cancelled`, with the `usage` of the call if it is known. Default: none. */
+  readonly signal?: AbortSignal | undefined;
 }
+
+type Given = Pick<SummarizeOptions, "fromSeq" | "toSeq">;
 
 interface Work {
   readonly lane: string;
@@ -27,26 +39,35 @@ interface Work {
 }
 
 /** Has a summary written because a caller asked for it: piece by piece where the range is too long for one call. */
-export async function summarizeRange(live: Loop, given: Given): Promise<{ readonly seq: number }> {
+export async function summarizeRange(
+  live: Loop,
+  { focus, signal: cancel, ...given }: SummarizeOptions,
+): Promise<{ readonly seq: number; readonly usage: Usage }> {
+  const signal = cancel === undefined ? live.stopped : AbortSignal.any([live.stopped, cancel]);
   await live.mend();
-  const { fromSeq } = given;
+  let usage: Usage = {};
   let seq: number | undefined;
   let { toSeq } = given;
   for (;;) {
     const work = await live.read((agent) => workFor(agent, { ...given, toSeq }, seq));
-    if (work === undefined) return { seq: seq ?? -1 };
+    if (work === undefined) return { seq: seq ?? -1, usage };
     const { lane, model, plan } = work;
     const { range, maxTokens, isPart } = plan;
     toSeq = work.toSeq;
-    const outcome = await writeSummary(live.scene, range, { lane, model, maxTokens, signal: live.stopped });
+    if (cancel?.aborted) throw cancelled(usage);
+    const outcome = await writeSummary(live.scene, range, { lane, model, maxTokens, signal, focus });
+    usage = addUsage(usage, recordedUsage(outcome.ok ? outcome.summary.call : outcome.call));
     if (outcome.ok) {
-      const { payload: whole } = outcome.summary;
-      const payload = fromSeq === undefined ? whole : { ...whole, fromSeq: Math.min(fromSeq, whole.toSeq) };
-      const { before } = await live.command({ type: "summary_result", lane, ...outcome.summary, payload });
+      const { before } = await live.command({ type: "summary_result", lane, ...outcome.summary });
       seq = before.thread.rev;
-      if (!isPart) return { seq };
+      if (!isPart) return { seq, usage };
     } else {
       if (live.stopped.aborted) throw outcome.error;
+      if (cancel?.aborted) {
+        // A note only of what was paid for.
+        if (outcome.call !== undefined) await live.command(summaryFailed(lane, range, { ...outcome, code: CANCELLED }));
+        throw cancelled(usage);
+      }
       await live.command(summaryFailed(lane, range, outcome));
       const next = await live.read((agent) => workFor(agent, { ...given, toSeq }, seq));
       if (next === undefined || !next.plan.isDue || next.plan.range.toSeq >= range.toSeq) throw outcome.error;
@@ -64,6 +85,7 @@ function workFor(agent: ReactAgent, { fromSeq, toSeq }: Given, written: number |
   checkSeq("toSeq", toSeq, agent);
   const edge = toSeq ?? boundaryOf(agent, policy, lane);
   const plan = edge === undefined ? undefined : summaryPlan(agent, lane, { toSeq: edge, policy, isAsked: true });
+  if (plan !== undefined && written === undefined) checkStart(fromSeq, plan.range);
   if (plan !== undefined && edge !== undefined) return { lane, model: policy.summarizationModel, plan, toSeq: edge };
   if (written !== undefined) return undefined;
   throw nothingToSummarize(policy, toSeq);
@@ -91,6 +113,18 @@ function boundaryOf(agent: ReactAgent, policy: ContextPolicy, lane: string): num
     if (!ProjectionError.isInstance(error) || error.code === "tail_too_short") throw error;
     return state.run === undefined ? thread.lastSeq : state.run.askSeq - 1;
   }
+}
+
+/** A summary also covers what the one before it covers. */
+function checkStart(fromSeq: number | undefined, range: SummaryRange): void {
+  const covered = coveredSeqs(range);
+  if (fromSeq === undefined || fromSeq <= (range.previous === undefined ? range.fromSeq : covered.fromSeq)) return;
+  const message = `The summary covers the entries from ${covered.fromSeq} on, not from ${fromSeq}. Leave fromSeq out.`;
+  throw new RequestError({ code: "summary_range_mismatch", message });
+}
+
+function cancelled(usage: Usage): RequestError {
+  return new RequestError({ code: "summary_cancelled", message: "The signal of the summary was aborted.", usage });
 }
 
 function checkSeq(name: string, seq: number | undefined, { thread }: ReactAgent): void {

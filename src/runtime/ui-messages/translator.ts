@@ -118,6 +118,7 @@ export class Translator {
       case "keepalive":
       case "context_op_applied":
       case "summary_started":
+      case "summary_requested":
       case "summary_completed":
       case "summary_failed":
       case "summary_skipped":

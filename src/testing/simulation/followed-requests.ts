@@ -21,6 +21,7 @@ const PASSING: ReadonlySet<AgentEvent["kind"]> = new Set([
   "answer_requested",
   "checkpoint",
   "summary_started",
+  "summary_requested",
   "summary_failed",
   "context_cut",
   "request_suspended",

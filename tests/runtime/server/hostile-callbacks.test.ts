@@ -106,6 +106,7 @@ const ROWS: { readonly [Name in CallbackName | "model" | "events" | "textStream"
     asks: { headers: { "x-key": "1" } },
     options: (hit) => ({ headers: () => hit(() => ({ "x-key": "1" })) }),
   },
+  onNeedsSummary: "tests/runtime/server/requested-summaries.store.test.ts",
   onRequestEnd: {
     steps: ["tool", "summary", "resume"],
     config: (hit) => ({ onRequestEnd: () => hit(() => undefined) }),
