@@ -48,9 +48,9 @@ import { interruptedThreads, type Recovered, takeOverThreads } from "./recovery.
 import { agentsOf, askedAgent, chooseAgent, type HostAgents, isOfAnotherHost, lastAsk } from "./thread-agent.ts";
 import { type Target, targetOf } from "./thread-token.ts";
 
-/** Requests that were taken over and are at work at once. */
-const AT_WORK = 16;
-/** Why a request is cancelled whose signal was aborted. */
+/** The default number of recovered requests that run at once. */
+const RECOVER_CONCURRENCY = 16;
+/** The cancel reason of a request whose signal was aborted. */
 const ABORTED = "The signal of the request was aborted.";
 
 /**
@@ -68,10 +68,10 @@ export class AgentHost<Given extends AnyAgent = AnyAgent> implements AsyncDispos
   readonly #ports: RuntimePorts;
   readonly #threads: LiveThreads<Given>;
   readonly #warn: (message: string) => void;
-  /** Threads whose holder may be dead: looked at once more when its claim has run out. */
-  readonly #later = new Map<string, () => void>();
+  /** Threads whose holder may be dead. They are checked again when its claim has expired. */
+  readonly #checks = new Map<string, () => void>();
   readonly #stopped = new AbortController();
-  /** What forgets the signal of an ask, by the id of its request. */
+  /** For each request id, removes the listener on the ask's signal. */
   readonly #signals = new Map<string, () => void>();
 
   private constructor(options: HostOptions<Given>) {
@@ -121,7 +121,7 @@ export class AgentHost<Given extends AnyAgent = AnyAgent> implements AsyncDispos
     content: Content | UserMessage,
     ...given: AskArguments<AskOptions<AgentContext<Given>> & AgentChoice>
   ): Promise<AgentRequest<AgentOutput<Given>>> {
-    const [all = {}] = given as [all?: AskOptions & AgentChoice]; // whatever the context is
+    const [all = {}] = given as [all?: AskOptions & AgentChoice]; // the type of the context does not matter here
     checkHostAskOptions(all);
     const { agent, ...options } = all;
     const { signal, requestId, idempotencyRef } = options;
@@ -154,7 +154,7 @@ export class AgentHost<Given extends AnyAgent = AnyAgent> implements AsyncDispos
     });
   }
 
-  /** What is asked once more need not wait for the claim: the log answers, or says that the holder has it. */
+  /** A repeated ask does not wait for the claim: it is answered from the log, or refused because another process runs it. */
   async #askedBefore(
     threadId: string,
     content: Content | UserMessage,
@@ -194,8 +194,8 @@ export class AgentHost<Given extends AnyAgent = AnyAgent> implements AsyncDispos
   }
 
   /**
-   * Takes over every thread of the agents of this host whose request ran when its process ended. At most `recoverConcurrency` requests run at
-   * once. Resolves when the last of them has begun, with the ids of the requests and the thread of each.
+   * Takes over the threads of this host's agents whose request ran when its process ended. At most `recoverConcurrency`
+   * requests run at once. Resolves when the last of them has started, with the id and thread of each request.
    */
   async recover(): Promise<Recovered> {
     const { leaseTtlMs = LEASE_TTL_MS, claimWaitMs = leaseTtlMs } = this.#options;
@@ -234,7 +234,7 @@ export class AgentHost<Given extends AnyAgent = AnyAgent> implements AsyncDispos
     return view(this.#options.store, (await this.#read(threadId, () => this.#settingsOf(threadId))).agent);
   }
 
-  /** What the requests of a thread have used. Claims nothing. */
+  /** The usage of all requests of a thread. Claims nothing. */
   async usage(threadId: string): Promise<ThreadUsage> {
     checkName("threadId", threadId);
     const priced = await this.#agentOf(threadId).catch(this.#unlessAsked<Pick<AnyAgent, "limits">>(threadId, {}));
@@ -275,7 +275,7 @@ export class AgentHost<Given extends AnyAgent = AnyAgent> implements AsyncDispos
     return rulesOf((await this.#read(threadId, async () => reactSettings())).agent);
   }
 
-  /** Takes a rule back; false when no rule with this id holds. While another process runs the thread: `thread_held`. */
+  /** Revokes a rule; false when no rule has this id. While another process runs the thread: `thread_held`. */
   revokeRule(threadId: string, id: string, options?: Decider): Promise<boolean> {
     return this.#command(threadId, (server) => server.revokeRule(id, options));
   }
@@ -310,8 +310,8 @@ export class AgentHost<Given extends AnyAgent = AnyAgent> implements AsyncDispos
     checkStopOptions(options);
     this.#stopped.abort();
     for (const forget of this.#signals.values()) forget();
-    for (const cancel of this.#later.values()) cancel();
-    this.#later.clear();
+    for (const cancel of this.#checks.values()) cancel();
+    this.#checks.clear();
     await this.#threads.stop(options);
   }
 
@@ -319,7 +319,7 @@ export class AgentHost<Given extends AnyAgent = AnyAgent> implements AsyncDispos
     await this.stop();
   }
 
-  /** A thread that is live here, or as the store has it. */
+  /** Reads a thread that is live here, or else from the store. */
   async #read(
     threadId: string,
     settingsOf: () => Promise<ReactSettings>,
@@ -379,18 +379,18 @@ export class AgentHost<Given extends AnyAgent = AnyAgent> implements AsyncDispos
       if (!ThreadHeldError.isInstance(error) && !StaleHolderError.isInstance(error)) throw error;
       const agent = await this.#agentOf(threadId, wanted);
       await decideByEntry({ ...this.#log, agent, threadId, requestId }, decision);
-      this.#lookAgain(threadId);
+      this.#checkHolder(threadId);
     }
   }
 
-  /** A request that runs elsewhere cannot be reached from here: `thread_held`, at once. */
+  /** A request of another process cannot be reached: `thread_held`, without waiting for the claim. */
   #command<Answer>(threadId: string, send: (server: AgentServer<Given>) => Promise<Answer> | Answer): Promise<Answer> {
     return this.#threads.use(threadId, async ({ server }) => send(server), { claimWaitMs: 0 });
   }
 
-  /** The signal outlives the server: a thread that was released meanwhile is loaded again, and its request cancelled. */
+  /** The signal outlives the server: if the thread was released since, it is loaded again to cancel its request. */
   #cancelWith(signal: AbortSignal, threadId: string, requestId: string): void {
-    this.#signals.get(requestId)?.(); // asked once more
+    this.#signals.get(requestId)?.(); // the ask was repeated
     const cancel = async (): Promise<void> => {
       forget();
       if (isSuspended(signal)) return;
@@ -400,7 +400,7 @@ export class AgentHost<Given extends AnyAgent = AnyAgent> implements AsyncDispos
         if (this.#threads.isStopped) return;
         const why = HeddleError.isInstance(error) ? error.message : "unexpected error.";
         this.#warn(
-          `Thread ${threadId}: the signal of request ${requestId} was aborted, and it is not cancelled: ${why}`,
+          `Thread ${threadId}: the signal of request ${requestId} was aborted, but it is not cancelled: ${why}`,
         );
       }
     };
@@ -414,33 +414,33 @@ export class AgentHost<Given extends AnyAgent = AnyAgent> implements AsyncDispos
     if (signal.aborted) abort();
   }
 
-  /** Whoever held the thread when a decision was written may have died: then it is taken up here. */
-  #lookAgain(threadId: string): void {
-    if (this.#threads.isStopped || this.#later.has(threadId)) return;
+  /** The holder may have died when a decision was written. Then this host resumes the request. */
+  #checkHolder(threadId: string): void {
+    if (this.#threads.isStopped || this.#checks.has(threadId)) return;
     const cancel = this.#ports.after(this.#options.leaseTtlMs ?? LEASE_TTL_MS, () => {
-      this.#later.delete(threadId);
+      this.#checks.delete(threadId);
       void this.#takeOver([threadId], 0);
     });
-    this.#later.set(threadId, cancel);
+    this.#checks.set(threadId, cancel);
   }
 
   #takeOver(threadIds: readonly string[], waitMs: number): Promise<Recovered> {
-    const { recoverConcurrency: concurrency = AT_WORK } = this.#options;
+    const { recoverConcurrency: concurrency = RECOVER_CONCURRENCY } = this.#options;
     return takeOverThreads(threadIds, {
       ports: this.#ports,
       concurrency,
       waitMs,
       signal: this.#stopped.signal,
-      isAtWork: (threadId) => this.#threads.isAtWork(threadId),
+      hasRequest: (threadId) => this.#threads.hasRequest(threadId),
       takeOver: (threadId) => this.#threads.use(threadId, async ({ server }) => server.request, { claimWaitMs: 0 }),
-      failed: (threadId, error) => this.#cannotTakeUp(threadId, error),
+      failed: (threadId, error) => this.#warnNotRecovered(threadId, error),
     });
   }
 
-  /** One thread that is damaged must not keep the others from going on. Threads of other agents are left to their hosts. */
-  #cannotTakeUp(threadId: string, error: unknown): void {
+  /** A damaged thread must not stop the recovery of the others. Threads of other agents are left to their hosts. */
+  #warnNotRecovered(threadId: string, error: unknown): void {
     if (this.#threads.isStopped || isOfAnotherHost(error)) return;
     const why = HeddleError.isInstance(error) ? error.message : "it met an error that is not known.";
-    this.#warn(`Thread ${threadId} could not be taken up: ${why}`);
+    this.#warn(`Thread ${threadId} could not be recovered: ${why}`);
   }
 }

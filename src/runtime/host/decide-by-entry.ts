@@ -31,7 +31,7 @@ interface Elsewhere {
   readonly requestId?: string | undefined;
 }
 
-/** Writes a decision into the thread of another process, which follows the log while it waits. */
+/** Writes a decision into a thread that another process holds. That process follows the log while it waits. */
 export async function decideByEntry(place: Elsewhere, decision: Decision): Promise<void> {
   const { agent, store, threadId, ports, requestId } = place;
   const settings = await settingsFor(agent, { ports });
@@ -43,12 +43,12 @@ export async function decideByEntry(place: Elsewhere, decision: Decision): Promi
     const decided = isOf ? await decidedBy(place, before, run, decision) : undefined;
     if (decided === undefined) throw notWaiting(decision.toolCallId);
     try {
-      // With its status: where the holder has died, somebody has to go on with what is decided.
+      // The status is written too: if the holder has died, `recover` has to find the thread.
       const { agent: after } = decided;
       await append({ store, ports, threadId }, undefined, { before, after, metadata: changedStatus(before, after) });
       return;
     } catch (error) {
-      if (!ConflictError.isInstance(error)) throw error; // they have written: look again
+      if (!ConflictError.isInstance(error)) throw error; // another process has written: read the log again
     }
   }
 }
@@ -93,11 +93,12 @@ async function decidedBy(
   );
 }
 
-/** A tool that is run there is not answered from here. */
+/** Whether the call is answered from outside. A tool that the holder runs is not. */
 function isForOutside({ tools, guardTools }: AnyAgent, { call, status }: OpenCall): boolean {
   const tool = Object.hasOwn(tools, call.name) ? tools[call.name] : undefined;
   if (tool?.execute !== undefined) return false;
-  // Found to be allowed: for the one who answers. Where that is asked of each call, it has to be found first.
+  // A started call was allowed. With `guardTools` or a rule, the holder has to allow the call before it can be
+  // answered.
   if (status === "started") return tool !== undefined;
   const asksFirst = guardTools !== undefined || (tool?.needsApproval ?? false) !== false;
   return status === "open" && !asksFirst;

@@ -2,7 +2,7 @@ import type { AgentEvent } from "../../agent/event.ts";
 import type { AgentRequest, EventsOptions, RequestState } from "../request/request.ts";
 import type { RequestResult } from "../request/result.ts";
 
-/** A request in the hands of a host's caller: tells whether anybody still looks at it. */
+/** The request that a host returns. It knows whether a caller still reads its events or awaits its result. */
 export class HostedRequest<Output> implements AgentRequest<Output> {
   readonly #request: AgentRequest<Output>;
   #iterating = 0;
@@ -14,7 +14,7 @@ export class HostedRequest<Output> implements AgentRequest<Output> {
     this.#request = request;
   }
 
-  /** A request that was suspended, and goes on, is another one under the same id. */
+  /** A request that was suspended and resumed is another object with the same id. */
   isOf(request: AgentRequest<Output>): boolean {
     return this.#request === request;
   }
@@ -48,7 +48,7 @@ export class HostedRequest<Output> implements AgentRequest<Output> {
     return this.#watched(this.#request.events(options));
   }
 
-  /** Whether a reader of this process still waits for the request. */
+  /** Whether a caller in this process reads the events or awaits the result. */
   get isWatched(): boolean {
     return this.state !== "done" && (this.#isAwaited || this.#iterating > 0);
   }

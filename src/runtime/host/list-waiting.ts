@@ -6,14 +6,14 @@ import type { RuntimePorts } from "../ports.ts";
 import { retryStore } from "../session/store-retry.ts";
 import type { WaitingListOptions } from "./options.ts";
 
-/** A page of the calls of all threads that wait. */
+/** A page of the waiting calls of all threads. */
 export interface WaitingList {
   readonly calls: readonly ListedWaitingCall[];
   /** Pass it for the next page. Absent on the last page. */
   readonly cursor?: string;
 }
 
-/** A call of any thread that waits. `arguments` are absent where they are long: they are in the log. */
+/** A waiting call of any thread. Long `arguments` are absent: they are in the log. */
 interface ListedWaitingCall extends Omit<WaitingCall, "arguments"> {
   readonly threadId: string;
   readonly requestId: string;
@@ -26,7 +26,7 @@ interface ListedWaitingCall extends Omit<WaitingCall, "arguments"> {
 
 const KINDS = ["approval", "answer"] as const;
 
-/** Calls that others have named in the store, of other kinds, are left out. */
+/** Rows of other kinds, which other programs may have written, are left out. */
 export async function listWaiting(
   store: ThreadStore,
   ports: RuntimePorts,

@@ -28,35 +28,35 @@ const LEASE_END_MS = 10_000;
 interface Live<Given extends AnyAgent> {
   /** The agent that the newest ask named before the thread was claimed. */
   readonly asked: Promise<string | undefined>;
-  /** The agent that runs it, and its server, from the first caller on whose choice is possible. */
+  /** The agent that runs the thread, and its server. Set by the first caller whose agent is accepted. */
   agent: Given | undefined;
   server: Promise<AgentServer<Given>> | undefined;
-  /** There as soon as it has started. */
+  /** Set when the thread has started. */
   thread: Loop | undefined;
-  /** Whether the start waits for the claim as long as the host does. */
+  /** Whether the start waits for the claim up to the host's `claimWaitMs`. */
   isPatient: boolean;
   /** Aborted to stop a start that has not ended. */
   readonly wanted: AbortController;
   readonly registered: Map<string, RegisteredTool>;
-  /** Calls off the release. */
+  /** Cancels the scheduled release. */
   keep: () => void;
-  /** Those who are just doing something with it. */
+  /** The number of calls that use the thread now. */
   users: number;
-  /** The request that was given to somebody last. */
+  /** The request that was returned last. */
   hosted: HostedRequest<AgentOutput<Given>> | undefined;
 }
 
-/** What a user of a thread gets. */
+/** The argument of a function that uses a thread. */
 export interface Used<Given extends AnyAgent> {
   readonly server: AgentServer<Given>;
-  /** The request as it is handed out. */
+  /** The request as the host returns it. */
   readonly hosted: (request: AgentRequest<AgentOutput<Given>>) => AgentRequest<AgentOutput<Given>>;
 }
 
 type Start<Given extends AnyAgent> = Pick<ServerOptions<Given>, "claimWaitMs"> &
   Omit<HostGetOptions<AgentContext<Given>>, "signal">;
 
-/** The threads of a host that are live: each is started for the first who wants it, and released when it is idle. */
+/** The live threads of a host. A thread is started for its first caller, and released when it is idle. */
 export class LiveThreads<Given extends AnyAgent> {
   readonly #options: Omit<ServerOptions<Given>, "agent" | "threadId">;
   readonly #agents: HostAgents<Given>;
@@ -69,7 +69,7 @@ export class LiveThreads<Given extends AnyAgent> {
   readonly #live = new Map<string, Live<Given>>();
   /** The tools that were registered on a thread. They stay when it is released. */
   readonly #registered = new Map<string, Map<string, RegisteredTool>>();
-  /** Threads that are being let go: whoever wants one again waits for that. */
+  /** Threads that are being released. A caller that needs one waits for its release. */
   readonly #leaving = new Map<string, Promise<void>>();
   #isStopped = false;
 
@@ -97,20 +97,20 @@ export class LiveThreads<Given extends AnyAgent> {
     return this.#isStopped;
   }
 
-  /** The thread, if it is live here and no other process can have it. */
+  /** The thread, if it is live here and the claim is still valid. */
   live(threadId: string): Loop | undefined {
     const loop = this.#live.get(threadId)?.thread;
     return loop?.isHeld ? loop : undefined;
   }
 
-  /** Whether a request is under way on a thread that is live here. */
-  isAtWork(threadId: string): boolean {
+  /** Whether a request runs or waits on a thread that is live here. */
+  hasRequest(threadId: string): boolean {
     return this.#live.get(threadId)?.thread?.current !== undefined;
   }
 
   /**
-   * Claims the thread again where another process has had it since: a process that was frozen finds that out with its next call.
-   * A stale holder has written nothing, so the call is made once more.
+   * Calls `use`, and once more after a new claim if the claim was lost. A process that was frozen notices the loss with
+   * its next call. A stale holder has written nothing, so the repetition is safe.
    */
   async use<Answer>(
     threadId: string,
@@ -121,7 +121,7 @@ export class LiveThreads<Given extends AnyAgent> {
     try {
       return await this.#use(threadId, use, start);
     } catch (error) {
-      // A caller that may wait for the claim waits, though the caller that started the thread did not.
+      // A caller that may wait for the claim starts again, when the caller that started the thread did not wait.
       const isImpatient = joined?.isPatient === false && start.claimWaitMs === undefined;
       const isRefused = isImpatient && ThreadHeldError.isInstance(error);
       if (!isRefused && !StaleHolderError.isInstance(error) && !isAskedMeanwhile(error)) throw error;
@@ -134,7 +134,7 @@ export class LiveThreads<Given extends AnyAgent> {
     use: (used: Used<Given>) => Promise<Answer>,
     start: Start<Given>,
   ): Promise<Answer> {
-    checkName("threadId", threadId); // without one a server would make one up, and all who gave none would share it
+    checkName("threadId", threadId); // without this check, all callers without an id would share a generated one
     for (let left = this.#leaving.get(threadId); left !== undefined; left = this.#leaving.get(threadId)) {
       if (this.#isStopped) throw stopped();
       await left;
@@ -146,7 +146,7 @@ export class LiveThreads<Given extends AnyAgent> {
     try {
       const agent = await this.#agentFor(threadId, live, start.agent);
       if (live.agent !== agent && live.server !== undefined) {
-        // No ask names an agent. Others that use it have chosen first.
+        // No ask names an agent, and an earlier caller chose one.
         const { request } = await live.server;
         if (live.users > 1 || request !== undefined) throw agentMismatch(threadId, live.agent?.name ?? "", agent.name);
         this.#release(threadId, live, { graceMs: 0 });
@@ -173,7 +173,7 @@ export class LiveThreads<Given extends AnyAgent> {
     if (this.#lease !== undefined) await inTime(this.#ports, LEASE_END_MS, this.#lease.end());
   }
 
-  /** Looks which agent the thread has, before it is claimed. */
+  /** Registers the thread, and reads its agent before it is claimed. */
   #enter(threadId: string): Live<Given> {
     const wanted = new AbortController();
     const live: Live<Given> = {
@@ -196,7 +196,7 @@ export class LiveThreads<Given extends AnyAgent> {
     return askedAgent({ store: this.#options.store, ports: this.#ports }, threadId, loaded);
   }
 
-  /** The agent for a caller. Each caller chooses, so that no caller gets the refusal of another one. */
+  /** The agent for a caller. Each caller chooses for itself, so that it does not get the refusal of another caller. */
   async #agentFor(threadId: string, live: Live<Given>, given: string | undefined): Promise<Given> {
     const { signal } = live.wanted;
     try {
@@ -235,7 +235,7 @@ export class LiveThreads<Given extends AnyAgent> {
       if (kind === "request_completed" || kind === "request_failed" || kind === "request_cancelled")
         this.#ended(requestId);
     };
-    // Another process may have asked another agent between the look at the log and the claim.
+    // Before the claim, another process may have asked another agent.
     const first = async ({ thread }: ReactAgent): Promise<undefined> => {
       const asked = await this.#asked(threadId, thread);
       if (asked !== undefined && asked !== agent.name) throw agentMismatch(threadId, asked, agent.name, true);
@@ -245,12 +245,12 @@ export class LiveThreads<Given extends AnyAgent> {
       { lost, opened, listen, first, registered: live.registered, lease: this.#lease },
     );
     server.catch(() => {
-      if (this.#live.get(threadId) === live) this.#live.delete(threadId); // the next one who wants it tries again
+      if (this.#live.get(threadId) === live) this.#live.delete(threadId); // the next caller tries again
     });
     return server;
   }
 
-  /** A thread on which nothing runs is let go after a while; a request that waits lies in the log. */
+  /** Releases an idle thread after a while. A waiting request needs no process: it is in the log. */
   #releaseLater(threadId: string, live: Live<Given>): void {
     if (live.users > 0 || this.#live.get(threadId) !== live) return;
     if (live.server === undefined) return void this.#live.delete(threadId);
@@ -267,7 +267,7 @@ export class LiveThreads<Given extends AnyAgent> {
     else this.#release(threadId, live, { graceMs: 0 });
   }
 
-  /** Waits for the end of the work instead of looking again and again: `idleMs` may be 0. */
+  /** Waits for the end of the work instead of polling, because `idleMs` may be 0. */
   #releaseAfter(work: Promise<unknown>, threadId: string, live: Live<Given>): void {
     let isKept = false;
     live.keep();
@@ -284,13 +284,13 @@ export class LiveThreads<Given extends AnyAgent> {
     if (live.registered.size > 0) this.#registered.set(threadId, live.registered);
     const left = Promise.resolve(live.server)
       .then((server) => server?.stop(options))
-      .catch(() => undefined) // it never started, or its store is gone: there is nothing to let go
+      .catch(() => undefined) // it never started, or the store is closed: there is nothing to release
       .finally(() => this.#leaving.delete(threadId));
     this.#leaving.set(threadId, left);
   }
 }
 
-/** The open request has this context and these tools from here on. */
+/** Sets the context and the tools of the open request. */
 async function give(
   loop: Loop,
   { context, tools }: { readonly context?: unknown; readonly tools?: Tools | undefined },
@@ -308,7 +308,7 @@ function hosted<Given extends AnyAgent>(
   request: AgentRequest<AgentOutput<Given>>,
 ): AgentRequest<AgentOutput<Given>> {
   const isPast = request.state === "done" && live.hosted !== undefined && live.hosted.id !== request.id;
-  if (isPast) return new HostedRequest(request); // the one that is open may have a reader
+  if (isPast) return new HostedRequest(request); // the open request may have a reader
   if (live.hosted?.isOf(request) !== true) live.hosted = new HostedRequest(request);
   return live.hosted;
 }

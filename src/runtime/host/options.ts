@@ -38,23 +38,26 @@ export interface AgentChoice {
 }
 
 interface HostFields<Given extends AnyAgent> extends Omit<ServerOptions<Given>, "agent" | "threadId" | "signal"> {
-  /** Milliseconds that a thread stays claimed and loaded when no request runs and no one reads its events. Default 10 000. */
+  /**
+   * Milliseconds that a thread stays claimed and loaded while no request runs and its events have no reader. Default 10
+   * 000.
+   */
   readonly idleMs?: number | undefined;
-  /** How many requests `recover` has at work at once. Default 16. */
+  /** The number of requests that `recover` runs at once. Default 16. */
   readonly recoverConcurrency?: number | undefined;
   /** Asked whether a token was revoked. Default: none, no token is revoked. */
   readonly revocations?: Pick<Revocations, "isRevoked"> | undefined;
 }
 
-/** The agent of a new thread, and what the open request of a thread gets from here on: context, tools, signal. */
+/** The agent of a new thread, and the context, tools and signal that the open request of a thread uses from now. */
 export interface HostGetOptions<Context = unknown> extends AgentChoice {
   /**
-   * The context of the open request. Tools and guards that run from now on get it. If this call starts the thread, the request is
-   * resumed with it. Default: the context of its ask, else the result of the host's `context`.
+   * The context of the open request. Tools and guards that start later get it. If this call starts the thread, the
+   * request is resumed with it. Default: the context of its ask, else the result of the host's `context`.
    */
   readonly context?: Context | undefined;
-  /** The tools of its own that the open request has from here on. Default: what its ask gave, or the host's `tools`. */
+  /** The tools that only the open request has. Default: those of its ask, or the result of the host's `tools`. */
   readonly tools?: Tools | undefined;
-  /** Cancels the request that is open, in place of the signal of its ask. Default: that one. */
+  /** Cancels the open request, and replaces the signal of its ask. Default: the signal of the ask. */
   readonly signal?: AbortSignal | undefined;
 }

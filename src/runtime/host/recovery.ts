@@ -6,7 +6,7 @@ import { retryStore } from "../session/store-retry.ts";
 import { pause } from "../timers.ts";
 import { toolPool } from "../tools/limits.ts";
 
-/** What a host has taken over: the requests that go on, and the thread of each. */
+/** The requests that a host has resumed, and the thread of each. */
 export interface Recovered {
   readonly threads: readonly string[];
   readonly requests: readonly string[];
@@ -14,24 +14,24 @@ export interface Recovered {
 
 export interface RecoveryOptions {
   readonly ports: RuntimePorts;
-  /** Requests that are at work at once. */
+  /** The number of requests that run at once. */
   readonly concurrency: number;
-  /** Whether this host carries the request of the thread already: then there is nothing to take over. */
-  readonly isAtWork: (threadId: string) => boolean;
+  /** Whether this host runs the request of the thread already. Then there is nothing to take over. */
+  readonly hasRequest: (threadId: string) => boolean;
   /** How long to wait for the claim of a holder that may be dead. */
   readonly waitMs: number;
   readonly signal: AbortSignal;
   /** Claims the thread without waiting, and resumes its request. */
   readonly takeOver: (threadId: string) => Promise<Pick<AgentRequest, "id" | "settled"> | undefined>;
-  /** One thread that is damaged must not keep the others from going on. */
+  /** Reports a damaged thread. It must not stop the recovery of the others. */
   readonly failed: (threadId: string, error: unknown) => void;
 }
 
 const PAGE = 200;
-/** How soon a claim is tried again, at the earliest. */
+/** The shortest time between two attempts to claim a thread. */
 const RETRY_MS = 100;
 
-/** The threads whose metadata says that a request is at work; every agent keeps it there. */
+/** The threads with a running request. Every agent keeps the status in the metadata of its thread. */
 export async function interruptedThreads(store: ThreadStore, ports: RuntimePorts): Promise<readonly string[]> {
   const ids: string[] = [];
   for (let cursor: string | undefined; ; ) {
@@ -42,7 +42,7 @@ export async function interruptedThreads(store: ThreadStore, ports: RuntimePorts
   }
 }
 
-/** Takes threads over, so many requests at work at once. Resolves when the last one has begun. */
+/** Takes threads over, with a limited number of running requests. Resolves when the last one has started. */
 export async function takeOverThreads(threadIds: readonly string[], options: RecoveryOptions): Promise<Recovered> {
   const places = toolPool({ concurrency: options.concurrency });
   const begun = threadIds.map(async (threadId) => {
@@ -55,11 +55,14 @@ export async function takeOverThreads(threadIds: readonly string[], options: Rec
 
 type InPlace = (work: () => Promise<void>) => Promise<void>;
 
-/** A dead holder's claim runs out meanwhile; a living one renews, and keeps its thread. Who waits takes no place. */
+/**
+ * Waits until the claim of a dead holder expires; a living holder renews its claim and keeps the thread. A thread that
+ * waits does not count as a running request.
+ */
 async function takenOver(threadId: string, inPlace: InPlace, options: RecoveryOptions): Promise<string | undefined> {
   const { ports, waitMs, signal, failed } = options;
   const deadline = ports.monotonic() + waitMs;
-  while (!signal.aborted && !options.isAtWork(threadId)) {
+  while (!signal.aborted && !options.hasRequest(threadId)) {
     try {
       return await begunInPlace(threadId, inPlace, options);
     } catch (error) {
@@ -72,12 +75,12 @@ async function takenOver(threadId: string, inPlace: InPlace, options: RecoveryOp
   return undefined;
 }
 
-/** Answers when the request has begun; its place is free when it has ended, or waits for somebody outside. */
+/** Resolves when the request has started. It counts as running until it ends or waits for an approval or an answer. */
 function begunInPlace(threadId: string, inPlace: InPlace, options: RecoveryOptions): Promise<string | undefined> {
-  const { signal, isAtWork, takeOver } = options;
+  const { signal, hasRequest, takeOver } = options;
   const { promise, resolve, reject } = Promise.withResolvers<string | undefined>();
   const work = async (): Promise<void> => {
-    const isWanted = !signal.aborted && !isAtWork(threadId);
+    const isWanted = !signal.aborted && !hasRequest(threadId);
     const request = isWanted ? await takeOver(threadId) : undefined;
     resolve(request?.id);
     await request?.settled();

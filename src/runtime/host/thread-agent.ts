@@ -48,7 +48,7 @@ export function isOfAnotherHost(error: unknown): boolean {
   return RequestError.isInstance(error) && error.code === "unknown_agent";
 }
 
-/** `retryable`: the thread was asked between the look at its log and the claim, so the next look finds its agent. */
+/** `retryable`: an ask was written after the log was read and before the claim, so the next attempt finds its agent. */
 export function agentMismatch(threadId: string, name: string, wanted: string, retryable = false): RequestError {
   const message = `Thread ${threadId} has the agent ${JSON.stringify(name)}, not ${JSON.stringify(wanted)}. Ask on another thread, or without { agent }.`;
   return new RequestError({ code: "agent_mismatch", retryable, message });
@@ -63,7 +63,7 @@ export async function askedAgent(...log: Parameters<typeof lastAsk>): Promise<st
 
 /** A note continues a request. */
 const KINDS = ["ai_message", "note"] as const;
-/** How many entries the first query reads; each further one reads more. A request of one step has its ask among them. */
+/** The number of entries of the first query; later ones read more. It covers a request of one step. */
 const FIRST = 8;
 const GROWTH = 16;
 

@@ -9,7 +9,7 @@ import { loadAgent } from "../session/load.ts";
 import type { TokenPorts } from "../session/tokens.ts";
 import { checkNotSuperseded, type RunToken, readToken } from "../standalone/run-token.ts";
 
-/** What somebody points at: a thread, or the request of a token. */
+/** The target of a host command: a thread, or the request of a token. */
 export interface Target {
   readonly threadId: string;
   readonly requestId: string | undefined;
@@ -24,10 +24,10 @@ interface Reading extends TokenPorts {
   readonly revocations?: Pick<Revocations, "isRevoked"> | undefined;
 }
 
-/** Of every format there was; an id that begins so is none of ours. */
+/** Matches tokens of all versions. Generated thread ids never begin like this. */
 const TOKEN = /^rt\d+\./;
 
-/** The thread that is named, or that a good token refers to, provided that its request is open there and has not gone on. */
+/** The thread with this id, or the thread of a valid token whose request is still open at the point of the token. */
 export async function targetOf(threadIdOrToken: string, reading: Reading): Promise<Target> {
   if (typeof threadIdOrToken !== "string" || !TOKEN.test(threadIdOrToken))
     return { threadId: threadIdOrToken, requestId: undefined, agent: undefined };
@@ -41,7 +41,7 @@ export async function targetOf(threadIdOrToken: string, reading: Reading): Promi
   return { threadId, requestId: state.requestId, agent: agent.name };
 }
 
-/** The codes of a good token of another agent. */
+/** The codes of a valid token of another agent. */
 const OF_ANOTHER = ["invalid_token_signature", "token_config_mismatch"];
 
 /** The token, verified by the agent that minted it. */
@@ -55,13 +55,13 @@ async function verified(
       return { token: await readToken(text, agent, reading), agent };
     } catch (error) {
       if (!TokenError.isInstance(error) || !OF_ANOTHER.includes(error.code)) throw error;
-      refused = error.code === "token_config_mismatch" ? error : (refused ?? error); // says more
+      refused = error.code === "token_config_mismatch" ? error : (refused ?? error); // the more specific error
     }
   }
   throw refused;
 }
 
 function carriesItsRun(): TokenError {
-  const message = "This token carries its run, and no thread of this host has it. Go on with react.continue.";
+  const message = "This token carries its run, which no thread of this host has. Continue it with react.continue.";
   return new TokenError({ code: "invalid_token_state", path: "state.threadRef", message });
 }

@@ -34,11 +34,11 @@ export type ChatTurnOptions<Given extends AnyAgent = AnyAgent> = AskOptions<Agen
   AgentChoice & {
     /** The person who decided, for the log. Default: none. */
     readonly by?: string | undefined;
-    /** What `useChat` sends beside the messages: "regenerate-message" is refused, since a log only grows. Default: none. */
+    /** The `trigger` that `useChat` sends. "regenerate-message" is refused, since a log only grows. Default: none. */
     readonly trigger?: string | undefined;
   };
 
-/** What a post of `useChat` came to; `uiMessageStream(request, turn)` streams what is new. */
+/** The result of a post of `useChat`. `uiMessageStream(request, turn)` streams what the client does not have. */
 export interface ChatTurn<Output = unknown> {
   readonly request: AgentRequest<Output>;
   readonly after?: number;
@@ -46,11 +46,11 @@ export interface ChatTurn<Output = unknown> {
 }
 
 /**
- * Does what a post of `useChat` wants: asks what the user said last; or, when the last message is the assistant's, approves,
- * denies and answers the calls that waited for it, and goes on with their request, by the `context`, `tools` and `signal` of this
- * post; the other options are those of the post that asked. Only what waits is decided; when nothing
- * does, it is a RequestError `not_waiting`. A message is asked once, by its id: what is posted again streams the request that it
- * asked first, also when that has ended; with other content it is `request_id_reused`.
+ * Handles a post of `useChat`. If the last message is the user's, it asks that message. If it is the assistant's, it
+ * approves, denies and answers the waiting calls, and resumes their request. The request then has the `context`,
+ * `tools` and `signal` of this post, and the other options of the post that asked. When no call waits, it is a
+ * RequestError `not_waiting`. A message is asked once, by its id: a repeated post streams the first request, also when
+ * that has ended. The same id with other content is `request_id_reused`.
  *
  * @example
  * const host = AgentHost.create({ agent: defineAgent({ model: scriptedModel(["4"]) }), store: memoryStore() });
@@ -64,7 +64,7 @@ export async function chatTurn<Given extends AnyAgent>(
   messages: readonly UIMessageLike[],
   ...given: AskArguments<ChatTurnOptions<Given>>
 ): Promise<ChatTurn<AgentOutput<Given>>> {
-  const [{ by, trigger, ...options } = {}] = given as [options?: ChatTurnOptions<AnyAgent>]; // whatever the context is
+  const [{ by, trigger, ...options } = {}] = given as [options?: ChatTurnOptions<AnyAgent>]; // the type of the context does not matter here
   checkHostAskOptions(options);
   const { agent } = options;
   if (trigger === "regenerate-message") throw noRegeneration();
@@ -72,8 +72,8 @@ export async function chatTurn<Given extends AnyAgent>(
   if (last?.role === "assistant") {
     const { context, tools, signal } = options as HostGetOptions<AgentContext<Given>>; // as it was given
     if (signal?.aborted) throw aborted();
-    const turn = await goOn(await host.get(threadId, { agent, context, tools }), last, by);
-    // From here on the signal is that of this post, which has decided something.
+    const turn = await decideCalls(await host.get(threadId, { agent, context, tools }), last, by);
+    // The signal of a post may abort the request only after this post has decided a call.
     if (signal !== undefined && turn.request.state !== "done") await host.get(threadId, { signal });
     return turn;
   }
@@ -89,8 +89,9 @@ export async function chatTurn<Given extends AnyAgent>(
 }
 
 /**
- * The request that is open on a thread, for whoever comes back to it: its stream begins with what the log holds, also when the
- * process that told it has ended. Undefined when none is open: answer 204, and the page shows the messages of the log.
+ * The open request of a thread, for a page that is loaded again. Its stream begins with the entries of the log, so it
+ * works also when the process that ran the request has ended. Undefined when no request is open: answer 204, and the
+ * page shows the messages of the log.
  *
  * @example
  * const host = AgentHost.create({ agent: defineAgent({ model: scriptedModel(["4"]) }), store: memoryStore() });
@@ -128,13 +129,13 @@ function idOf(message: UIMessageLike | undefined): string | undefined {
   return typeof id === "string" && id !== "" && id.isWellFormed() ? id : undefined;
 }
 
-async function goOn<Given extends AnyAgent>(
+async function decideCalls<Given extends AnyAgent>(
   server: AgentServer<Given>,
   message: UIMessageLike,
   by: string | undefined,
 ): Promise<ChatTurn<AgentOutput<Given>>> {
   const { request } = server;
-  const after = request === undefined ? 0 : await restOf(request);
+  const after = request === undefined ? 0 : await lastSeqBeforeWait(request);
   const wanted = request === undefined ? [] : decisionsFor(waitingCalls(await server.thread(), request.id), message);
   if (request === undefined || wanted.length === 0) throw notWaiting();
   for (const decision of wanted) {
@@ -147,30 +148,30 @@ async function goOn<Given extends AnyAgent>(
 }
 
 function aborted(): RequestError {
-  const message = "The signal was aborted before anything was decided. The calls wait as before.";
+  const message = "The signal was aborted before a call was decided. The calls still wait.";
   return new RequestError({ code: "request_cancelled", message });
 }
 
 function noRegeneration(): RequestError {
   const message =
-    "An answer cannot be made again: the log keeps the one there is. Fork the thread before the message, and ask there.";
+    "An answer cannot be regenerated, because a log only grows. Fork the thread before the message, and ask there.";
   return new RequestError({ code: "regenerate_unsupported", message });
 }
 
 function notWaiting(): RequestError {
   const message =
-    "No call waits for what was decided. It was decided before, or its request has ended; load the messages anew.";
+    "No call waits for this decision. It was decided before, or its request has ended. Load the messages again.";
   return new RequestError({ code: "not_waiting", message });
 }
 
-/** The seq of the last event before the request came to rest: all up to here has been streamed. */
-async function restOf(request: AgentRequest): Promise<number> {
+/** The seq of the last event before the request began to wait. The client has all events up to it. */
+async function lastSeqBeforeWait(request: AgentRequest): Promise<number> {
   let last = 0;
   for await (const { seq } of request.events({ until: "waiting" })) last = seq;
   return last;
 }
 
-/** The calls of the request that nobody has decided yet. */
+/** The calls of the request that are not decided yet. */
 function waitingCalls(thread: Thread, requestId: string): readonly UIToolPart[] {
   const message = toUIMessages(thread, { partial: true }).findLast(
     ({ id, role }) => role === "assistant" && id === requestId,
@@ -179,17 +180,17 @@ function waitingCalls(thread: Thread, requestId: string): readonly UIToolPart[] 
   return step.flatMap((part) => ("toolCallId" in part && !part.providerExecuted ? [part] : []));
 }
 
-/** What somebody decided on a call that waits. */
+/** A decision of the user on a waiting call. */
 type Decision =
   | { readonly toolCallId: string; readonly approved: boolean; readonly reason: string | undefined }
   | { readonly toolCallId: string; readonly output: unknown };
 
-/** What a message of a browser decides on calls that wait. It may hold anything; of other calls nothing is taken. */
+/** The decisions on waiting calls in a message of a browser, which may hold anything. Parts of other calls are ignored. */
 function decisionsFor(waiting: readonly UIToolPart[], { parts }: UIMessageLike): readonly Decision[] {
-  const given: readonly unknown[] = Array.isArray(parts) ? parts : [];
+  const received: readonly unknown[] = Array.isArray(parts) ? parts : [];
   return waiting.flatMap((call) => {
-    // Ids of calls may come again: the newest is meant.
-    const part = given.findLast((one) => isPlainObject(one) && one["toolCallId"] === call.toolCallId);
+    // Several calls may have one id: the newest is meant.
+    const part = received.findLast((one) => isPlainObject(one) && one["toolCallId"] === call.toolCallId);
     const decision = isPlainObject(part) ? decisionOn(call, part) : undefined;
     return decision === undefined ? [] : [decision];
   });
@@ -213,8 +214,8 @@ function decisionOn(call: UIToolPart, part: { readonly [key: string]: unknown })
 }
 
 /**
- * What the user said last: the text and the files of the last user message, for `ask`. The server has the history, so nothing
- * else of what a browser sends is looked at, nor its options for providers.
+ * The content of the last user message, its text and files, for `ask`. The server has the history, so the rest of the
+ * post is ignored, with its options for providers.
  *
  * @example
  * const messages = [{ id: "1", role: "user", parts: [{ type: "text", text: "What's 2+2?" }] }];

@@ -10,8 +10,8 @@ import { providerDelta } from "../model/answer.ts";
 import type { AgentRequest } from "../request/request.ts";
 import { approvalIdOf } from "./message.ts";
 
-/** What an agent writes of a request, as far as it is looked at here. */
-interface Written {
+/** The fields of an entry's payload that are read here. */
+interface EntryPayload {
   readonly role?: string;
   readonly content: Content;
   readonly toolCalls?: readonly ToolCall[];
@@ -59,7 +59,7 @@ export function withLoggedEvents<Output>(
   };
 }
 
-/** The events that the entries of a request tell of; `first` stand before them. */
+/** The events that follow from the entries of a request, after the events in `first`. */
 export function* loggedEvents(
   request: Pick<AgentRequest, "id" | "runId">,
   entries: readonly Entry[],
@@ -77,7 +77,7 @@ export function* loggedEvents(
   }
 }
 
-/** What events tell that are one and the same, also where one is from the log. */
+/** The same key for an emitted event and its copy from the log. */
 function keyOf({ kind, callId, toolCallId, data }: EventDraft): string {
   if (kind === "output_repaired") return `repaired ${data.attempt}`;
   if (kind === "input_injected") return `injected ${data.id}`;
@@ -88,7 +88,7 @@ function keyOf({ kind, callId, toolCallId, data }: EventDraft): string {
 
 function draftsOf(entry: Entry, all: readonly Entry[], attempt: number): readonly EventDraft[] {
   const { id, kind, payload, refs } = entry;
-  const written = payload as unknown as Written; // written by us
+  const written = payload as unknown as EntryPayload; // written by us
   const { role, content, steer } = written;
   const { callId, signalId = id } = refs;
   if (kind === "approval_requested" || kind === "approval_resolved") return [toolDraft(entry, kind, all)];
@@ -106,7 +106,7 @@ function toolDraft(
   kind: "approval_requested" | "approval_resolved" | "tool_completed",
   all: readonly Entry[],
 ): EventDraft {
-  const written = payload as unknown as Written; // written by us
+  const written = payload as unknown as EntryPayload; // written by us
   const { content, isError = false, approved = false, note, reason = note } = written;
   const { partial, details, editedArguments } = written;
   const { callId, toolCallId = "" } = refs;
@@ -152,10 +152,10 @@ function questionDraft({ seq, payload, refs }: Entry, all: readonly Entry[]): Ev
   };
 }
 
-/** Its thinking and its text stand where they stood, under ids of their own. */
+/** The events of an answer. Thinking and text keep their order and get new ids. */
 function answerDrafts(
   callId: string,
-  { content, toolCalls = [] }: Written,
+  { content, toolCalls = [] }: EntryPayload,
   call: Partial<CallRecord> | undefined,
 ): readonly EventDraft[] {
   if (call === undefined) return [];
@@ -180,7 +180,7 @@ function answerDrafts(
 function callIn(all: readonly Entry[], callId: string | undefined, toolCallId: string): ToolCall | undefined {
   if (callId === undefined) return undefined;
   const entries = all.filter(({ refs }) => refs.callId === callId);
-  const calls = entries.flatMap(({ payload }) => (payload as unknown as Written).toolCalls ?? []); // written by us
+  const calls = entries.flatMap(({ payload }) => (payload as unknown as EntryPayload).toolCalls ?? []); // written by us
   return calls.find(({ id }) => id === toolCallId);
 }
 

@@ -9,8 +9,8 @@ import { fileUrl } from "../../thread/messages/file-part.ts";
 import { contentParts, joinedText } from "../../thread/messages/neutral-message.ts";
 import { parseStructure } from "../../thread/messages/to-messages.ts";
 
-// The shapes of UIMessage of the AI SDK as plain data. Lists are mutable, because only then they can be handed to useChat;
-// every message is made anew and belongs to its caller.
+// The shapes of UIMessage of the AI SDK as plain data. Lists are mutable, because useChat requires that. Each message
+// is a new object that belongs to the caller.
 
 /** The metadata of a provider in a UI message. */
 export type UIProviderMetadata = { [provider: string]: { [key: string]: MutableJson | undefined } };
@@ -48,7 +48,7 @@ type UIToolCall = {
   callProviderMetadata?: UIProviderMetadata;
 };
 
-/** A call and what became of it. */
+/** A tool call and its state. */
 export type UIToolPart = UIToolCall &
   (
     | { state: "input-available" }
@@ -96,14 +96,14 @@ export function questionPart(id: string, toolCallId: string, toolName: string, q
   return { type: "data-question", id, data: { toolCallId, toolName, question: thaw(question) } };
 }
 
-/** How a request ended that gave no whole answer. */
+/** The end of a request without a complete answer. */
 export type UIRequestMark =
   /** `reason` is the text that `onError` makes of the failure; `code` is always the failure's own. */
   | { status: "failed"; code: string; reason: string }
-  /** `reason` is what `cancel` was given. */
+  /** `reason` is the argument of `cancel`. */
   | { status: "cancelled"; code: "request_cancelled"; reason: string };
 
-/** The metadata of a message whose request was stopped or failed. Other messages have no metadata of Heddle. */
+/** The metadata of a message whose request was stopped or failed. Other messages have none from Heddle. */
 export type UIMessageMetadata = { heddle: UIRequestMark };
 
 /** A message as `useChat` shows it. */
@@ -114,7 +114,7 @@ export type UIChatMessage = {
   metadata?: UIMessageMetadata;
 };
 
-/** A message as a browser sends it: anything may be in it. */
+/** A message that a browser sends. It may hold anything. */
 export type UIMessageLike = { readonly role: string; readonly parts: readonly { readonly type: string }[] };
 
 interface Block {
@@ -125,7 +125,7 @@ interface Block {
 
 type Delta = EventData["llm_delta"];
 
-/** One answer of the model as far as it was streamed. Events tell no end of a block: another one's beginning is its end. */
+/** The streamed part of an answer. There is no block-end event; a block ends when the next one starts. */
 export class StreamedAnswer {
   readonly #ids: (type: Block["type"]) => string;
   readonly #sendReasoning: boolean;
@@ -142,7 +142,7 @@ export class StreamedAnswer {
     this.#sendReasoning = sendReasoning;
   }
 
-  get saysSomething(): boolean {
+  get hasContent(): boolean {
     return this.#blocks.length > 0 || this.#inputs.size > 0;
   }
 
@@ -170,7 +170,7 @@ export class StreamedAnswer {
     return [{ type: `${wordFor(type)}-end`, id }];
   }
 
-  /** The whole answer is there: what was streamed of it is completed, or said anew where it is not how it came. */
+  /** Completes the streamed text with the whole answer. Where the two differ, the step is sent again. */
   complete({ text, toolCalls }: Pick<EventData["llm_completed"], "text" | "toolCalls">): readonly UIChunk[] {
     const ended = this.close();
     const ids = new Set(toolCalls.map(({ id }) => id));
@@ -241,7 +241,7 @@ function wordFor(type: Block["type"]): "text" | "reasoning" {
   return type === "text" ? "text" : "reasoning";
 }
 
-/** A part of an answer as useChat shows it; places of calls, and calls that the provider made, are no parts of their own. */
+/** A part of an answer as useChat shows it. Undefined for calls, which become tool parts. */
 export function uiPartOf(part: Part): UIPart | undefined {
   const more = metadataOf(part.metadata);
   switch (part.type) {
@@ -284,7 +284,7 @@ export function uiPartOf(part: Part): UIPart | undefined {
   }
 }
 
-/** What a user said. */
+/** The content of a user message as parts. */
 export function uiPartsOfUser(content: Content): (UITextPart | UIFilePart)[] {
   return contentParts(content).flatMap((part): (UITextPart | UIFilePart)[] => {
     const made = uiPartOf(part);
@@ -308,7 +308,7 @@ function isKind(kind: unknown): kind is `${string}.${string}` {
 /** Why a UI message ended. */
 export type UIFinishReason = "stop" | "length" | "content-filter" | "tool-calls" | "error" | "interrupted" | "other";
 
-/** A part of your own, beside those of the agent. */
+/** A data part of the application. */
 export type UIDataChunk = { type: `data-${string}`; id?: string; data: unknown; transient?: boolean };
 
 /** One piece of a stream that `useChat` reads. */
@@ -322,7 +322,7 @@ export type UIChunk =
   | { type: "tool-input-start"; toolCallId: string; toolName: string }
   | { type: "tool-input-delta"; toolCallId: string; inputTextDelta: string }
   | { type: "tool-input-available"; toolCallId: string; toolName: string; input: unknown; providerExecuted?: boolean }
-  /** For AI SDK 6 only: what was begun of a call is taken back. */
+  /** For AI SDK 6 only: closes a call whose input was not completed. */
   | { type: "tool-input-error"; toolCallId: string; toolName: string; input: unknown; errorText: string }
   | { type: "tool-approval-request"; approvalId: string; toolCallId: string }
   | { type: "tool-approval-response"; approvalId: string; approved: boolean; reason?: string }
@@ -344,31 +344,31 @@ export type UIChunk =
   | { type: "finish"; finishReason: UIFinishReason }
   | UIDataChunk;
 
-/** One piece of a stream that `useChat` of AI SDK 6 reads: it knows fewer. */
+/** One piece of a stream that `useChat` of AI SDK 6 reads, which has fewer types. */
 export type UIChunk6 =
   | Exclude<UIChunk, { type: "tool-approval-response" | "steering-message" | "reset-step" | "finish" }>
   | { type: "finish"; finishReason: Exclude<UIFinishReason, "interrupted"> };
 
 export type ErrorText = ((failure: Failure) => string) | undefined;
 
-/** Why a request failed is for its owner; its user is told that it did. */
+/** The default text gives no cause, because a failure may hold secrets. */
 export function requestErrorText(failure: Failure, onError: ErrorText): string {
   return textBy(onError, failure) ?? "An error occurred.";
 }
 
-/** A function of the caller that fails must not end the stream. */
+/** An `onError` that throws must not end the stream. */
 function textBy(onError: ErrorText, failure: Failure): string | undefined {
   try {
     const text: unknown = onError?.(failure);
     if (typeof text === "string") return text;
     ignoreRejection(text);
   } catch {
-    // the usual text is shown
+    // the default text is shown
   }
   return undefined;
 }
 
-/** What a tool threw may hold anything; what Heddle says of a call, or a ToolError, is meant to be read. */
+/** Messages of Heddle and of a ToolError are shown. Other errors of a tool may hold secrets. */
 export function toolErrorText(content: Content, onError: ErrorText): string {
   const failure = failureIn(joinedText(content));
   if (onError !== undefined) return textBy(onError, failure) ?? "The tool failed.";
@@ -394,8 +394,8 @@ function errorIn(text: string): unknown {
 }
 
 /**
- * What a tool returned, for the page: its details, else what the model reads. An object or a list, which the log holds as JSON
- * text, is parsed.
+ * The output of a tool for the page: its details, else the content that the model reads. JSON text of an object or a
+ * list is parsed.
  */
 export function toolOutput({
   content,
@@ -410,12 +410,12 @@ export function toolOutput({
   return value === undefined ? content : thaw(value);
 }
 
-/** Models give one id to several calls; together with the answer that made it, it names one. */
+/** Models may give one id to several calls. With the id of the model call it is unique. */
 export function approvalIdOf(callId: string | undefined, toolCallId = ""): string {
   return `${callId ?? ""}:${toolCallId}`;
 }
 
-/** How the message of a stopped or failed request is marked. A failure's text may hold secrets, its code does not. */
+/** The metadata of the message of a stopped or failed request. The text of a failure may hold secrets, its code does not. */
 export function markOf(end: RequestEnd, onError: ErrorText): UIMessageMetadata | undefined {
   switch (end.status) {
     case "completed":

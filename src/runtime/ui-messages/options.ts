@@ -6,7 +6,7 @@ import type { AgentRequest } from "../request/request.ts";
 import { RequestError } from "../request/request-error.ts";
 import type { UIDataChunk } from "./message.ts";
 
-/** What is streamed: a request, or anything else that tells its events. */
+/** The source of a stream: a request, or another object that emits its events. */
 export type UIMessageSource = Pick<AgentRequest, "id" | "state" | "result" | "events">;
 
 /** The version of the AI SDK in the page, not on the server. */
@@ -15,8 +15,8 @@ export type UIClientVersion = 6 | 7;
 /** How a request is streamed to `useChat`: the client's version, ids, errors, and parts of your own. */
 export interface UIMessageStreamOptions {
   /**
-   * The version of the AI SDK that reads the stream. Default 7. Version 6 is sent only chunks it knows: what a retry takes back
-   * stays as a step of its own, and a steering message is a `data-steering-message` part.
+   * The version of the AI SDK that reads the stream. Default 7. Version 6 is sent only chunks it knows: text that a
+   * retry discards stays as its own step, and a steering message is a `data-steering-message` part.
    */
   readonly client?: UIClientVersion | undefined;
   /** The id of the message that is streamed. Default the request's id, which `toUIMessages` gives it too. */
@@ -24,15 +24,19 @@ export interface UIMessageStreamOptions {
   /** Whether thinking is sent. Default true. */
   readonly sendReasoning?: boolean | undefined;
   /**
-   * What the user reads of a request that failed, and of a tool that failed. Called once for each. By default a failed
-   * request says only that; a tool says what Heddle or a ToolError says of it, and of anything else it threw nothing.
+   * Makes the text that a user reads about a failed request or tool. Called once for each. By default the text of a
+   * failed request gives no cause. That of a failed tool is the message of Heddle or of a ToolError; other errors are
+   * not shown.
    */
   readonly onError?: ((failure: Failure) => string) | undefined;
-  /** Called with each event that is streamed; what it gives is added to the stream. Default: none. */
+  /** Called with each event that is streamed; the returned parts are added to the stream. Default: none. */
   readonly data?: ((event: AgentEvent) => UIDataChunk | readonly UIDataChunk[] | undefined) | undefined;
-  /** Called with each event that is streamed; what it gives is merged into the metadata of the message. Default: none. */
+  /**
+   * Called with each event that is streamed; the returned value is merged into the metadata of the message. Default:
+   * none.
+   */
   readonly messageMetadata?: ((event: AgentEvent) => unknown) | undefined;
-  /** Goes on with a message that the client has: only events with a greater seq are streamed. See `chatTurn`. Default 0. */
+  /** Continues a message that the client has: only events with a greater seq are streamed. See `chatTurn`. Default 0. */
   readonly after?: number | undefined;
   /**
    * The thread of the request. Results are streamed in the order of the calls, so a call that waits for an approval or an answer

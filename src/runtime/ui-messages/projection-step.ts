@@ -40,18 +40,18 @@ export interface ProjectionStepOptions {
   readonly warn?: ((message: string) => void) | undefined;
 }
 
-/** A conversation in the cache, with what its projections depend on. */
-interface Kept {
+/** A cached conversation, and the model and prompt that its projections depend on. */
+interface CachedConversation {
   readonly log: ModelLog;
   readonly model: string;
   readonly system: string;
 }
 
-/** What `prepareStep` is told, as far as it is looked at. */
+/** The fields of the argument of `prepareStep` that are read. */
 export interface ProjectionStepInput<M extends object> {
   readonly model: StepModel;
   readonly messages: readonly M[];
-  /** Since version 7; before it `messages` was always all that was said. */
+  /** Since version 7 of the AI SDK. Before that, `messages` always held the whole conversation. */
   readonly initialMessages?: readonly M[] | undefined;
   readonly responseMessages?: readonly M[] | undefined;
   readonly steps: readonly {
@@ -68,9 +68,9 @@ export type ProjectionStep = <M extends object>(
 ) => Promise<{ messages: M[]; instructions?: string; providerOptions?: AISDKProviderOptions }>;
 
 /**
- * A `prepareStep` for `generateText`, `streamText` and `ToolLoopAgent`: each step is shown what `project` shows of
- * all that was said, so the messages fit the budget, no call loses its result, the ask stays, and the prefix is stable. A
- * message that is shown as it was said is the very same object. What cannot fit is a ProjectionError.
+ * A `prepareStep` for `generateText`, `streamText` and `ToolLoopAgent`. It projects the whole conversation for each
+ * step: the messages fit the budget, no call loses its result, the ask stays, and the prefix is stable. An unchanged
+ * message is the same object. A conversation that cannot fit is a ProjectionError.
  *
  * @example
  * const prepareStep = projectionStep({ policy: { maxInputTokens: 32_000 } });
@@ -81,24 +81,27 @@ export function projectionStep(options: ProjectionStepOptions = {}): ProjectionS
   const { policy, system, tools = {}, tokenCounter, keep = 16 } = options;
   if (!Number.isSafeInteger(keep) || keep < 1) throw invalid("keep", "must be a whole number of at least 1", keep);
   const warn = warnOnce(ignoreErrorsOf(options.warn ?? systemWarn));
-  let toldTools: Promise<readonly ToolSpec[]> | undefined;
-  let kept: readonly Kept[] = [];
+  let toolSpecs: Promise<readonly ToolSpec[]> | undefined;
+  let cached: readonly CachedConversation[] = [];
 
-  const logFor = (stepModel: StepModel, prompt: string, specs: readonly ToolSpec[], asked: Asked): ModelLog => {
+  const logFor = (stepModel: StepModel, prompt: string, specs: readonly ToolSpec[], step: StepMessages): ModelLog => {
     const model = JSON.stringify(
       typeof stepModel === "string"
         ? stepModel
         : [stepModel.provider, stepModel.modelId, stepModel.specificationVersion],
     );
-    const known = kept
-      .filter((each) => each.model === model && each.system === prompt && each.log.isBeginningOf(...asked))
-      .reduce<Kept | undefined>((a, b) => (a && a.log.messages.length >= b.log.messages.length ? a : b), undefined);
+    const known = cached
+      .filter((each) => each.model === model && each.system === prompt && each.log.isBeginningOf(...step))
+      .reduce<CachedConversation | undefined>(
+        (a, b) => (a && a.log.messages.length >= b.log.messages.length ? a : b),
+        undefined,
+      );
     const found = known ?? {
-      log: new ModelLog(inputOf(stepModel, prompt, specs), stepModel, asked[1]),
+      log: new ModelLog(inputOf(stepModel, prompt, specs), stepModel, step[1]),
       model,
       system: prompt,
     };
-    kept = [found, ...kept.filter((each) => each !== found)].slice(0, keep);
+    cached = [found, ...cached.filter((each) => each !== found)].slice(0, keep);
     return found.log;
   };
   const inputOf = (stepModel: StepModel, prompt: string, specs: readonly ToolSpec[]): ModelLogInput => {
@@ -113,8 +116,8 @@ export function projectionStep(options: ProjectionStepOptions = {}): ProjectionS
   };
 
   return async <M extends object>(step: ProjectionStepInput<M>) => {
-    toldTools ??= toolSpecsOf(withoutProviders(tools));
-    const specs = await toldTools;
+    toolSpecs ??= toolSpecsOf(withoutProviders(tools));
+    const specs = await toolSpecs;
     const [lead, messages] = split(logOf(step));
     const prompt = [system ?? textOf(step.instructions), ...lead.map(textOf)]
       .filter((text) => text !== "")
@@ -124,7 +127,7 @@ export function projectionStep(options: ProjectionStepOptions = {}): ProjectionS
     const projection = log.project();
     const { isBare, providerOptions, warnings } = stepThinking(step.model, projection, options, log.hasThinking);
     for (const warning of warnings) warn(warning);
-    const all = shownOf(log, projection) as M[]; // its own messages, and others of the same shape
+    const all = shownOf(log, projection) as M[]; // the caller's messages, and new ones of the same shape
     const shown = isBare ? all.flatMap((message) => withoutReasoning(message) ?? []) : all;
     return {
       messages: [...lead, ...shown],
@@ -148,9 +151,9 @@ const OPTION_NAMES: OptionNames<ProjectionStepOptions> = {
 /** A scripted model has no window of its own. */
 const WITHOUT_WINDOW = /^scripted:/;
 
-type Asked = readonly [messages: readonly object[], askIndex: number];
+type StepMessages = readonly [messages: readonly object[], askIndex: number];
 
-/** All that was said, whatever steps before were shown of it: `messages` would forget what is out of sight for a moment. */
+/** The whole conversation. `step.messages` may be the projection of an earlier step, from which messages were cut. */
 function logOf<M extends object>(step: ProjectionStepInput<M>): readonly M[] {
   const { initialMessages, responseMessages = [], steps, experimental_steeringMessages: steering = [] } = step;
   if (initialMessages === undefined) return step.messages;
@@ -184,12 +187,12 @@ function textOf(instructions: unknown): string {
   return isPlainObject(instructions) ? textOf(instructions["content"]) : "";
 }
 
-/** A provider's own tools have no schema that could be counted. */
+/** A provider's own tools have no schema to count. */
 function withoutProviders(tools: Tools): Tools {
   return Object.fromEntries(Object.entries(tools).filter(([, tool]) => !("type" in tool) || tool.type !== "provider"));
 }
 
-/** Messages that are shown as they were said are handed back themselves; the others are made anew. */
+/** The messages of a projection. An unchanged one is returned as the caller's own object, the others are made here. */
 function shownOf(log: ModelLog, { messages, provenance }: Projection): readonly object[] {
   const shown: object[] = [];
   let made: Message[] = [];
@@ -207,11 +210,11 @@ function shownOf(log: ModelLog, { messages, provenance }: Projection): readonly 
       count > 0 &&
       Array.from({ length: count }, (_, next) => at + next).every((place) => {
         const [seq = -1, ...others] = provenance[place]?.seqs ?? [];
-        return others.length === 0 && log.indexes[seq] === index && isAsSaid(messages[place], log.payload(seq));
+        return others.length === 0 && log.indexes[seq] === index && isUnchanged(messages[place], log.payload(seq));
       });
     if (isWhole && index !== undefined) {
       flush();
-      shown.push(log.messages[index] as object); // each index is one of its messages
+      shown.push(log.messages[index] as object); // an index of this log
       at += count;
     } else {
       if (message.role !== "system" || provenance[at]?.segment !== "system") made.push(message);
@@ -222,27 +225,30 @@ function shownOf(log: ModelLog, { messages, provenance }: Projection): readonly 
   return shown;
 }
 
-function isAsSaid(message: Message | undefined, { contextRef: _lane, call: _call, ...said }: JsonObject): boolean {
-  return message !== undefined && sameJson(message as unknown as JsonValue, said);
+function isUnchanged(
+  message: Message | undefined,
+  { contextRef: _lane, call: _call, ...content }: JsonObject,
+): boolean {
+  return message !== undefined && sameJson(message as unknown as JsonValue, content);
 }
 
-/** OpenAI takes an item by its id only together with the thinking that led to it; without the id it stands alone. */
+/** OpenAI accepts an item with an id only together with the thinking before it. Without that thinking the id is removed. */
 function withoutLooseItems(message: ModelMessage): ModelMessage {
   if (message.role !== "assistant" || typeof message.content === "string") return message;
   if (message.content.some(({ type }) => type === "reasoning")) return message;
   for (const part of message.content) {
-    if ("providerOptions" in part) delete part.providerOptions?.["openai"]?.["itemId"]; // made here a moment ago
+    if ("providerOptions" in part) delete part.providerOptions?.["openai"]?.["itemId"]; // the message was made above
   }
   return message;
 }
 
-/** What is known of the settings of a step's call. Without both fields nothing is known. */
+/** The known settings of a step's call. Without both fields they are unknown. */
 interface StepSettings {
   readonly providerOptions?: AISDKProviderOptions | undefined;
   readonly reasoning?: ModelSettings["reasoning"] | undefined;
 }
 
-/** The changes that a step needs, so that its provider takes the thinking among its messages. */
+/** The changes that a step needs, so that its provider accepts the thinking in its messages. */
 interface StepThinking {
   /** For `prepareStep`: the AI SDK merges it into the options of the call. */
   readonly providerOptions?: AISDKProviderOptions;
@@ -253,7 +259,7 @@ interface StepThinking {
 
 const UNCHANGED: StepThinking = { isBare: false, warnings: [] };
 
-/** `hasThinking`: whether any model has thought in the conversation. A model that is only a name is left as it is. */
+/** `hasThinking`: whether the conversation has thinking. A model given by its name is not changed. */
 function stepThinking(
   model: StepModel,
   { messages, meta }: Projection,
@@ -276,8 +282,8 @@ function isWhole(model: StepModel): model is ThinkingModel {
 }
 
 /**
- * Without known settings, a Claude that has thought is taken to think adaptively if it is new, which is then what the
- * step asks for; an older one to think with a budget, because it has no other way.
+ * Without known settings, a new Claude with thinking in the conversation is assumed to think adaptively, and the step
+ * asks for that. An older one is assumed to think with a budget, its only way.
  */
 function settingsOf(model: ThinkingModel, { providerOptions, reasoning }: StepSettings): ModelSettings {
   if (providerOptions === undefined && reasoning === undefined) {
@@ -286,7 +292,7 @@ function settingsOf(model: ThinkingModel, { providerOptions, reasoning }: StepSe
   return { ...(providerOptions && { providerOptions }), ...(reasoning && { reasoning }) };
 }
 
-/** A message without thinking; undefined if nothing else is in it. */
+/** A message without its thinking; undefined if it has no other content. */
 function withoutReasoning<M extends object>(message: M): M | undefined {
   const content = "content" in message && Array.isArray(message.content) ? message.content : undefined;
   if (content === undefined) return message;
@@ -300,25 +306,25 @@ type StepModel =
   | string
   | { readonly provider: string; readonly modelId: string; readonly specificationVersion?: string | undefined };
 
-/** Everything but the thread that a projection depends on. */
+/** The input of a projection except for the thread. */
 type ModelLogInput = Omit<ProjectionInput, "thread" | "model" | "pending" | "previous">;
 
-/** A list of ModelMessages as a thread, message after message, and which entries each of them is. */
+/** A list of ModelMessages as a thread, and which entries each message became. */
 class ModelLog {
   readonly #projector: Projector = createProjector({ keep: 1 });
   readonly #input: ModelLogInput;
   readonly #model: StepModel;
-  /** Of each entry, the index of its message. */
+  /** For each entry, the index of its message. */
   readonly indexes: number[] = [];
-  /** Of each message, how many entries it is. */
+  /** For each message, the number of its entries. */
   readonly counts: number[] = [];
   readonly messages: object[] = [];
-  /** Whether any model has thought in it. */
+  /** Whether a message has thinking. */
   hasThinking = false;
   readonly #askIndex: number;
   #thread = Thread.create({ id: "thread_of_a_step", clock: () => 0 });
 
-  /** From `askIndex` on the messages belong to one request, whose ask is never cut away. */
+  /** Messages from `askIndex` belong to one request, whose ask is never cut. */
   constructor(input: ModelLogInput, model: StepModel, askIndex: number) {
     this.#input = input;
     this.#model = model;
@@ -346,11 +352,11 @@ class ModelLog {
   }
 
   #add(message: object, index: number, isOfRequest: boolean): void {
-    const said = saidIn(message);
-    const hasThinking = said.some(({ content }) => Array.isArray(content) && content.some(isThinking));
+    const payloads = payloadsOf(message);
+    const hasThinking = payloads.some(({ content }) => Array.isArray(content) && content.some(isThinking));
     this.hasThinking ||= hasThinking;
     const fingerprint = hasThinking ? this.#fingerprint() : undefined;
-    const entries = said.map((payload, at) => ({
+    const entries = payloads.map((payload, at) => ({
       id: `message_${index}_${at}`,
       kind: "ai_message",
       payload: { ...this.#signed(payload), ...(fingerprint !== undefined && { call: { fingerprint } }) },
@@ -362,17 +368,17 @@ class ModelLog {
     for (const _ of entries) this.indexes.push(index);
   }
 
-  /** What the call was shown that gave the next answer: a projection is a pure function, so it is what it was then. */
+  /** The fingerprint of the call that gave the next answer. The projection is pure, so it can be computed again here. */
   #fingerprint(): string | undefined {
     try {
       return this.project().meta.fingerprint;
     } catch (error) {
       if (!ProjectionError.isInstance(error)) throw error;
-      return undefined; // nothing of ours led to it
+      return undefined; // no call of this list gave the answer
     }
   }
 
-  /** Messages do not say whose their thinking is; within a list it is this model's, until what was before it changes. */
+  /** Signs thinking with this model, because messages do not name the model that made it. */
   #signed(payload: JsonObject): JsonObject {
     const { content } = payload;
     if (!Array.isArray(content)) return payload;
@@ -399,21 +405,21 @@ function isThinking(part: JsonValue): boolean {
   return isPlainObject(part) && part["type"] === "thinking";
 }
 
-/** What a message says, as entries of an agent hold it. */
-function saidIn(message: object): readonly JsonObject[] {
+/** The payloads of the entries that a message becomes. */
+function payloadsOf(message: object): readonly JsonObject[] {
   const { role, content } = message as { readonly role?: unknown; readonly content?: unknown };
   if (role === "system") return [{ contextRef: "default", role, content: String(content) }];
   return Thread.fromMessages([message], { format: "model-messages" })
     .toArray()
     .map(({ payload }) => {
-      const { original: _, ...said }: JsonObject = payload;
-      const { toolCalls } = said;
-      return Array.isArray(toolCalls) ? { ...said, toolCalls: toolCalls.map(withoutApproval) } : said;
+      const { original: _, ...rest }: JsonObject = payload;
+      const { toolCalls } = rest;
+      return Array.isArray(toolCalls) ? { ...rest, toolCalls: toolCalls.map(withoutApproval) } : rest;
     });
 }
 
-/** A step is shown its calls without approvals: the loop has run what was approved before it asks for a step. */
+/** Approvals are left out: the loop has run the approved calls before it prepares a step. */
 function withoutApproval(call: JsonValue): JsonValue {
-  const { approval: _, ...rest } = call as JsonObject; // read as a call a moment ago
+  const { approval: _, ...rest } = call as JsonObject; // already read as a call
   return rest;
 }

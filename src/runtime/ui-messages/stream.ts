@@ -8,8 +8,8 @@ import { isClient6, STREAM_OPTIONS, type UIMessageSource, type UIMessageStreamOp
 import { READS_THREAD, Translator } from "./translator.ts";
 
 /**
- * A request as the stream that `useChat` and `readUIMessageStream` of the AI SDK read, from its first event on. It ends with
- * the request, or when that waits for somebody outside. A reader that leaves does not cancel the request.
+ * A request as the stream that `useChat` and `readUIMessageStream` of the AI SDK read, from its first event. It ends
+ * when the request ends or waits for an approval or an answer. A reader that leaves does not cancel the request.
  *
  * @example
  * const server = await AgentServer.start({ agent: defineAgent({ model: scriptedModel(["4"]) }), store: memoryStore() });
@@ -39,7 +39,7 @@ export function uiMessageStream(
       }
     },
     cancel() {
-      void chunks.return(); // waits for the next event, which nobody has to wait for
+      void chunks.return(); // ends after the next event; no caller waits for that
     },
   });
 }
@@ -52,14 +52,14 @@ const TERMINAL: ReadonlySet<AgentEvent["kind"]> = new Set([
   "request_suspended",
 ]);
 
-/** The chunks of one event. They are passed on as a list, because each step of an asynchronous iterator is dear. */
+/** The chunks of one event. They are passed on as a list, because each step of an asynchronous iterator costs time. */
 interface Chunks<Chunk> {
   readonly list: readonly (Chunk | "keepalive")[];
   /** The event, if the list is a part of a text or of thinking and nothing else. */
   readonly delta?: AgentEvent;
 }
 
-/** The chunks of a request for the page's version, in lists that are not empty. `keepalive` stands for a tool that runs. */
+/** The chunks of a request for the page's version, in lists that are not empty. `keepalive` means that a tool runs. */
 function chunksOf(
   source: UIMessageSource,
   options: UIMessageStreamOptions,
@@ -86,7 +86,7 @@ async function* chunksFor(
     isOver = TERMINAL.has(event.kind);
     if (event.seq <= after) continue;
     const added = addedTo(event, options);
-    // Clients read nothing behind an error or the end.
+    // Clients read nothing after an error or the end.
     const end = isOver ? chunks.findIndex(({ type }) => ENDS.has(type)) : chunks.length;
     const all = added.length === 0 ? chunks : [...chunks.slice(0, end), ...added, ...chunks.slice(end)];
     const list = forClient(event.kind === "keepalive" ? [...all, "keepalive"] : all);
@@ -114,14 +114,14 @@ function addedTo(event: AgentEvent, { data, messageMetadata }: UIMessageStreamOp
   ];
 }
 
-const UNTOLD = { code: "request_interrupted", message: "The request is not told of any further." };
+const NO_MORE_EVENTS = { code: "request_interrupted", message: "The events of the request ended before its result." };
 
-/** Why there are no more events of a request that has not ended here. */
+/** The reason why the events end before the request. */
 async function failureIn(source: UIMessageSource): Promise<Failure | undefined> {
-  if (source.state !== "done") return undefined; // a host keeps a thread for whoever has taken its `result`
+  if (source.state !== "done") return undefined; // a host keeps the thread of a caller that awaits `result`
   return source.result.then(
     () => undefined,
-    (error: unknown) => failureOf(error, UNTOLD),
+    (error: unknown) => failureOf(error, NO_MORE_EVENTS),
   );
 }
 
@@ -169,13 +169,16 @@ class Client6Chunks {
     }
   }
 
-  /** An approval from elsewhere: announced once more, the call does not wait any longer. A page keeps its own approval. */
+  /**
+   * Another page or process approved: the call is sent once more, so that this page stops waiting. A page keeps its own
+   * approval.
+   */
   #running(approvalId: string): readonly UIChunk6[] {
     const call = this.#calls.get(this.#requested.get(approvalId) ?? "");
     return call === undefined ? [] : [call];
   }
 
-  /** Version 6 cannot take back what it has shown: it is closed, and what takes its place is a step of its own. */
+  /** Version 6 cannot discard a step that it has shown: the step is closed, and its replacement is a new step. */
   #newStep(): readonly UIChunk6[] {
     const ends = [...this.#openBlocks].map(([id, type]): UIChunk6 => ({ type: `${type}-end`, id }));
     const errors = [...this.#partialCalls].map(([toolCallId, toolName]): UIChunk6 => {
@@ -193,7 +196,7 @@ export interface UIMessageStreamResponseInit extends UIMessageStreamOptions {
   readonly status?: number | undefined;
   /** The HTTP status text. Default "". */
   readonly statusText?: string | undefined;
-  /** Beside those that the AI SDK reads, which yours win over. Default: none. */
+  /** Headers beside those that the AI SDK reads. They override those. Default: none. */
   readonly headers?: ConstructorParameters<typeof Headers>[0] | undefined;
 }
 
@@ -204,12 +207,12 @@ const HEADERS = {
   "cache-control": "no-cache",
   connection: "keep-alive",
   "x-vercel-ai-ui-message-stream": "v1",
-  "x-accel-buffering": "no", // a proxy that collects the stream would keep it from the user
+  "x-accel-buffering": "no", // a proxy must not buffer the stream
 };
 
 /**
- * The answer of a route that `useChat` posts to: the stream of `uiMessageStream` as server-sent events. While a tool is at
- * work its heartbeats keep the connection open.
+ * The response of a route that `useChat` posts to: the stream of `uiMessageStream` as server-sent events. While a tool
+ * runs, its heartbeats keep the connection open.
  *
  * @example
  * const host = AgentHost.create({ agent: defineAgent({ model: scriptedModel(["4"]) }), store: memoryStore() });
@@ -237,13 +240,13 @@ export function uiMessageStreamResponse(source: UIMessageSource, init: UIMessage
       controller.enqueue(encoded(value));
     },
     cancel() {
-      void chunks.return(); // waits for the next event, which nobody has to wait for
+      void chunks.return(); // ends after the next event; no caller waits for that
     },
   });
   return new Response(body, { status, statusText, headers });
 }
 
-/** The newest part of a text, for the other streams of the same request: they read an event right after each other. */
+/** The last encoded part of a text. The other streams of the request read the same event next. */
 let shared: { readonly delta: AgentEvent; readonly id: string; readonly bytes: Uint8Array<ArrayBuffer> } | undefined;
 
 /** Server-sent events. A part of a text is encoded once for all streams. Each gets a copy, because it may change it. */

@@ -25,7 +25,7 @@ import { isClient6, type UIClientVersion } from "./options.ts";
 
 /** Options of `toUIMessages()`. */
 export interface ToUIMessagesOptions {
-  /** As in `uiMessageStream`: what the user reads of a request or tool that failed. Default as there. */
+  /** Makes the text that a user reads about a failed request or tool, as in `uiMessageStream`. Default as there. */
   readonly onError?: ErrorText;
   /** Default the lane that is active at the end. */
   readonly lane?: string | undefined;
@@ -34,12 +34,12 @@ export interface ToUIMessagesOptions {
    * streams it whole, and clients before 6.0.304 would show its text twice. Parts that version 6 does not know are left out.
    */
   readonly client?: UIClientVersion | undefined;
-  /** Takes a thread of which only the end is loaded, for what is loaded of it. Default false: `entry_not_loaded`. */
+  /** Accepts a thread of which only the end is loaded, and converts that part. Default false: `entry_not_loaded`. */
   readonly partial?: boolean | undefined;
 }
 
-/** What the agent writes of a request, as far as it is looked at here. */
-interface Written {
+/** The fields of an entry's payload that are read here. */
+interface EntryPayload {
   readonly role?: string;
   readonly content: Content;
   readonly toolCalls?: readonly ToolCall[];
@@ -55,10 +55,10 @@ interface Written {
 }
 
 /**
- * The messages that `useChat` begins with: one of the assistant for each request, as `uiMessageStream` streams it and with the
- * same id, with its calls, their results, and what waits to be approved. A request that was stopped or failed marks its message
- * with `metadata.heddle`, also where nothing was answered. What was taken in as a list of messages comes as
- * `thread.toMessages({ format: "ui-messages" })` gives it.
+ * The messages that `useChat` begins with. Each request is one assistant message, with the id and content that
+ * `uiMessageStream` streams: its calls, their results, and waiting approvals. The message of a stopped or failed
+ * request has `metadata.heddle`, also when there was no answer. Messages that were imported as a list come as
+ * `thread.toMessages({ format: "ui-messages" })` gives them.
  *
  * @example
  * const server = await AgentServer.start({ agent: defineAgent({ model: scriptedModel(["4"]) }), store: memoryStore() });
@@ -75,8 +75,8 @@ export function toUIMessages(thread: Thread, options: ToUIMessagesOptions = {}):
   }
   checkLoaded(thread, partial);
   const isFor6 = isClient6(client);
-  const messages: (UIChatMessage | SpokenById)[] = [];
-  const spoken = new Map<string, SpokenById>();
+  const messages: (UIChatMessage | MessageById)[] = [];
+  const byRequest = new Map<string, MessageById>();
   let others: Entry[] = [];
   const flush = (): void => {
     const taken = others.length === 0 ? [] : messagesFromEntries(others, "ui-messages", { isForPage: true });
@@ -85,9 +85,9 @@ export function toUIMessages(thread: Thread, options: ToUIMessagesOptions = {}):
   };
   for (const entry of laneEntries(thread.toArray({ partial: true }), { lane: checkLane(lane), base: thread.base })) {
     const { requestId } = entry.refs;
-    const continued = spoken.get(continuedBy(entry) ?? "");
+    const continued = byRequest.get(continuedBy(entry) ?? "");
     if (continued !== undefined && requestId !== undefined) {
-      spoken.set(requestId, continued); // one message, with the end of the last request
+      byRequest.set(requestId, continued); // one message for both requests, with the end of the last one
       continued.end = undefined;
       continue;
     }
@@ -98,15 +98,15 @@ export function toUIMessages(thread: Thread, options: ToUIMessagesOptions = {}):
       continue;
     }
     flush();
-    const { role, steer, content } = entry.payload as unknown as Written; // written by us
+    const { role, steer, content } = entry.payload as unknown as EntryPayload; // written by us
     if (role === "user" && steer === undefined) {
       messages.push({ id: entry.id, role, parts: uiPartsOfUser(content) });
       continue;
     }
-    const known = spoken.get(requestId);
-    const one = known ?? { id: requestId, message: new SpokenMessage(onError) };
+    const known = byRequest.get(requestId);
+    const one = known ?? { id: requestId, message: new AssistantMessage(onError) };
     if (known === undefined) {
-      spoken.set(requestId, one);
+      byRequest.set(requestId, one);
       messages.push(one);
     }
     if (end !== undefined) one.end = end;
@@ -117,16 +117,16 @@ export function toUIMessages(thread: Thread, options: ToUIMessagesOptions = {}):
   return isFor6 ? shown.map((message) => ({ ...message, parts: message.parts.flatMap(partFor6) })) : shown;
 }
 
-interface SpokenById {
+interface MessageById {
   readonly id: string;
-  readonly message: SpokenMessage;
+  readonly message: AssistantMessage;
   end?: RequestEnd | undefined;
 }
 
-function messageOf({ id, message, end }: SpokenById, onError: ErrorText, isFor6: boolean): readonly UIChatMessage[] {
+function messageOf({ id, message, end }: MessageById, onError: ErrorText, isFor6: boolean): readonly UIChatMessage[] {
   const metadata = end && markOf(end, onError);
   if (metadata === undefined && (message.isEmpty || (isFor6 && end === undefined))) return [];
-  // Versions of the AI SDK refuse a message that has no parts.
+  // Some versions of the AI SDK refuse a message without parts.
   const parts: UIPart[] = message.isEmpty ? [{ type: "step-start" }] : message.parts();
   return [{ id, role: "assistant", parts, ...(metadata && { metadata }) }];
 }
@@ -140,7 +140,7 @@ function partFor6(part: UIPart): readonly UIPart[] {
 
 const KINDS: ReadonlySet<string> = new Set(["ai_message", "approval_requested", "approval_resolved", "question_asked"]);
 
-function read(message: SpokenMessage, { id, kind, payload, refs }: Entry): void {
+function read(message: AssistantMessage, { id, kind, payload, refs }: Entry): void {
   const {
     role,
     content,
@@ -153,7 +153,7 @@ function read(message: SpokenMessage, { id, kind, payload, refs }: Entry): void 
     note,
     reason = note,
     editedArguments,
-  } = payload as unknown as Written; // written by us
+  } = payload as unknown as EntryPayload; // written by us
   const { callId, toolCallId = "", signalId = id } = refs;
   if (editedArguments !== undefined) message.edited(callId, toolCallId, editedArguments);
   if (kind === "approval_requested") message.asked(callId, toolCallId);
@@ -161,11 +161,11 @@ function read(message: SpokenMessage, { id, kind, payload, refs }: Entry): void 
   else if (kind === "question_asked") message.questioned(callId, toolCallId, question);
   else if (role === "assistant") message.answer(callId, { content, toolCalls });
   else if (role === "tool") message.result(callId, toolCallId, { content, isError, details });
-  else if (steer === "repair") message.takeBack();
+  else if (steer === "repair") message.discardAnswer();
   else if (steer === "steer" || steer === "follow_up") message.steered(signalId, content);
 }
 
-/** What the log tells of one call. */
+/** One call, with its approval and result in the log. */
 interface Call {
   readonly id: string;
   readonly name: string;
@@ -182,8 +182,8 @@ interface Answer {
   readonly toolCalls?: readonly ToolCall[];
 }
 
-/** The message of the assistant that one request comes to, while its entries are read. */
-class SpokenMessage {
+/** Builds the assistant message of a request from its entries. */
+class AssistantMessage {
   readonly #onError: ErrorText;
   readonly #parts: (UIPart | { readonly key: string })[] = [];
   readonly #calls = new Map<string, Call>();
@@ -222,8 +222,8 @@ class SpokenMessage {
     if (parts.length > 0) this.#parts.push({ type: "steering-message", id, parts });
   }
 
-  /** The answer was of the wrong shape, and another one takes its place. */
-  takeBack(): void {
+  /** Removes the last answer, which had the wrong shape. Another answer follows. */
+  discardAnswer(): void {
     const start = this.#parts.findLastIndex((part) => "type" in part && part.type === "step-start");
     this.#parts.length = start + 1;
   }
@@ -243,13 +243,13 @@ class SpokenMessage {
     if (call !== undefined) call.approval = { approved, ...(reason !== undefined && { reason }) };
   }
 
-  /** A later question takes the place of an earlier one. */
+  /** A later question replaces an earlier one. */
   questioned(callId: string | undefined, toolCallId: string, question: JsonValue): void {
     const call = this.#calls.get(approvalIdOf(callId, toolCallId));
     if (call !== undefined) call.question = question;
   }
 
-  /** The first result of a call is the one that counts. */
+  /** The first result of a call counts. */
   result(callId: string | undefined, toolCallId: string, result: NonNullable<Call["result"]>): void {
     const call = this.#calls.get(approvalIdOf(callId, toolCallId));
     if (call !== undefined) call.result ??= result;

@@ -33,25 +33,25 @@ interface Step {
   isAnswered: boolean;
 }
 
-/** What is told of one call of a tool. */
-interface Told {
+/** The part of a tool call that this stream has sent. */
+interface SentCall {
   readonly toolCallId: string;
   isAsked?: boolean;
   isDenied?: boolean;
   isDone?: boolean;
 }
 
-/** The events whose chunks may need the thread: of calls that another process made. */
+/** The events whose chunks may need the thread: their call may have been made by another process. */
 export const READS_THREAD: ReadonlySet<AgentEvent["kind"]> = new Set([
   "tool_started",
   "approval_resolved",
   "tool_completed",
 ]);
 
-/** Says what a request tells as a stream of useChat does. */
+/** Turns the events of a request into chunks for useChat. */
 export class Translator {
   readonly #options: UIMessageStreamOptions;
-  readonly #told = new Map<string, Told>();
+  readonly #calls = new Map<string, SentCall>();
   #blocks = 0;
   #step: Step | undefined;
   #hasSteps = false;
@@ -91,7 +91,7 @@ export class Translator {
         return [...this.#introduce(event, argumentsOf(event, thread)), this.#outcome(event)];
       case "input_injected": {
         const { id, steer, content } = event.data;
-        // What others put in, and what the agent asks itself, the user has not said.
+        // Injected input and repairs by the agent are not messages of the user.
         const isUsers = steer === "steer" || steer === "follow_up";
         const parts = isUsers ? uiPartsOfUser(content) : [];
         return [...this.#end(), ...(parts.length > 0 ? [{ type: "steering-message", id, parts } as const] : [])];
@@ -130,12 +130,12 @@ export class Translator {
     }
   }
 
-  /** The request waits for somebody outside, and goes on in another stream. */
+  /** The request waits for an approval or an answer, and continues in another stream. */
   rest(thread?: Thread): readonly UIChunk[] {
     return [...this.#heldBack(thread), ...this.#end(), { type: "finish", finishReason: "tool-calls" }];
   }
 
-  /** The stream ends before the request does: how that ends is not known here. */
+  /** The stream ends before the request, so the end of the request is unknown. */
   fail(failure: Failure): readonly UIChunk[] {
     return this.#fail(failure, () => undefined);
   }
@@ -153,7 +153,7 @@ export class Translator {
   }
 
   #begin(): readonly UIChunk[] {
-    // A call that came to nothing is made again: what it said is taken back.
+    // A model call without an answer is retried: its text is discarded.
     if (this.#step?.isAnswered === false) return this.#startOver();
     const ended = this.#end();
     this.#step = this.#newStep();
@@ -161,9 +161,9 @@ export class Translator {
   }
 
   #startOver(): readonly UIChunk[] {
-    const saidSomething = this.#step?.answer.saysSomething === true;
+    const hasContent = this.#step?.answer.hasContent === true;
     this.#step = this.#newStep();
-    return saidSomething ? [{ type: "reset-step" }] : [];
+    return hasContent ? [{ type: "reset-step" }] : [];
   }
 
   #newStep(): Step {
@@ -178,15 +178,15 @@ export class Translator {
     };
   }
 
-  /** A step ends with what comes after it: its tools are a part of it. */
+  /** A step ends when the next one starts, because its tools belong to it. */
   #end(): readonly UIChunk[] {
     if (this.#step === undefined) return [];
-    const taken: readonly UIChunk[] = this.#step.isAnswered ? [] : this.#startOver();
+    const discarded: readonly UIChunk[] = this.#step.isAnswered ? [] : this.#startOver();
     this.#step = undefined;
-    return [...taken, { type: "finish-step" }];
+    return [...discarded, { type: "finish-step" }];
   }
 
-  /** What was said of an answer that broke stays. A message has one step at least, for its mark stands in the log too. */
+  /** Keeps the text of an interrupted answer. A message has at least one step, as `toUIMessages` makes it. */
   #close(): readonly UIChunk[] {
     const closed = this.#step?.answer.close() ?? [];
     this.#step = undefined;
@@ -200,24 +200,24 @@ export class Translator {
     this.#step = step;
     step.isAnswered = true;
     this.#finishReason = data.finishReason;
-    for (const { id } of data.toolCalls) this.#told.set(approvalIdOf(callId, id), { toolCallId: id });
+    for (const { id } of data.toolCalls) this.#calls.set(approvalIdOf(callId, id), { toolCallId: id });
     return [...begun, ...step.answer.complete(data)];
   }
 
-  /** A call that this stream has not told of: the process that made it may have ended. */
-  #introduce(call: OfCall, given: JsonValue = {}): readonly UIChunk[] {
+  /** Sends a call that this stream has not sent. The process that made it may have ended. */
+  #introduce(call: OfCall, input: JsonValue = {}): readonly UIChunk[] {
     const { callId, toolCallId, toolName } = call;
     const key = approvalIdOf(callId, toolCallId);
-    if (this.#told.has(key)) return [];
-    this.#told.set(key, { toolCallId });
-    if (this.#options.after !== undefined) return []; // it is in the message that the client has
-    return [{ type: "tool-input-available", toolCallId, toolName, input: given }];
+    if (this.#calls.has(key)) return [];
+    this.#calls.set(key, { toolCallId });
+    if (this.#options.after !== undefined) return []; // the client's message has it
+    return [{ type: "tool-input-available", toolCallId, toolName, input }];
   }
 
   #ask({ callId, toolCallId }: OfCall): readonly UIChunk[] {
     const approvalId = approvalIdOf(callId, toolCallId);
-    const told = this.#told.get(approvalId);
-    if (told !== undefined) told.isAsked = true;
+    const call = this.#calls.get(approvalId);
+    if (call !== undefined) call.isAsked = true;
     return [{ type: "tool-approval-request", approvalId, toolCallId }];
   }
 
@@ -226,30 +226,30 @@ export class Translator {
     const { toolCallId, toolName } = event;
     const approvalId = approvalIdOf(event.callId, toolCallId);
     const known = this.#introduce(event, edited ?? argumentsOf(event, thread));
-    // Announced once more, the call has its edited input. The client then forgets that the call waits.
+    // The call is sent once more, with its edited input. The client then forgets that it waits.
     const isRenewed = edited !== undefined && known.length === 0;
     const renewed: readonly UIChunk[] = [{ type: "tool-input-available", toolCallId, toolName, input: edited }];
     const introduced = isRenewed ? renewed : known;
-    const told = this.#told.get(approvalId);
-    const isAsked = !isRenewed && (told?.isAsked || this.#options.after !== undefined);
+    const call = this.#calls.get(approvalId);
+    const isAsked = !isRenewed && (call?.isAsked || this.#options.after !== undefined);
     const asked = isAsked ? [] : this.#ask(event);
-    if (told !== undefined) told.isDenied = !approved;
+    if (call !== undefined) call.isDenied = !approved;
     const reason = given === undefined ? {} : { reason: given };
     return [...introduced, ...asked, { type: "tool-approval-response", approvalId, approved, ...reason }];
   }
 
   #outcome({ callId, toolCallId, data }: Outcome): UIChunk {
-    const told = this.#told.get(approvalIdOf(callId, toolCallId));
-    if (told !== undefined) told.isDone = true;
-    if (told?.isDenied) return { type: "tool-output-denied", toolCallId };
+    const call = this.#calls.get(approvalIdOf(callId, toolCallId));
+    if (call !== undefined) call.isDone = true;
+    if (call?.isDenied) return { type: "tool-output-denied", toolCallId };
     if (!data.isError) return { type: "tool-output-available", toolCallId, output: toolOutput(data) };
     return { type: "tool-output-error", toolCallId, errorText: toolErrorText(data.content, this.#options.onError) };
   }
 
-  /** Results that are in, and are told only when a call before them has its own. */
+  /** Results in the log that were held back because a call before them has no result. */
   #heldBack(thread: Thread | undefined): readonly UIChunk[] {
     if (thread === undefined) return [];
-    return [...this.#told].flatMap(([key, { toolCallId, isDone }]) => {
+    return [...this.#calls].flatMap(([key, { toolCallId, isDone }]) => {
       if (isDone) return [];
       const entry = thread.filterByRef("toolCallId", toolCallId, { partial: true }).findLast(({ payload, refs }) => {
         return approvalIdOf(refs.callId, toolCallId) === key && "role" in payload && payload["role"] === "tool";
@@ -269,7 +269,7 @@ function argumentsOf({ callId = "", toolCallId }: OfCall, thread: Thread | undef
   return call?.["arguments"];
 }
 
-/** What `toUIMessages` marks the message with too, so that it is the same before and after a reload. */
+/** The metadata that `toUIMessages` also sets, so that a message is the same before and after a reload. */
 function marked(messageMetadata: UIMessageMetadata | undefined): readonly UIChunk[] {
   return messageMetadata === undefined ? [] : [{ type: "message-metadata", messageMetadata }];
 }

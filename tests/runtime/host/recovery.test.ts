@@ -131,7 +131,7 @@ test("a thread that cannot be recovered is reported, and does not block the reco
   );
   const host = make({ agent: agentOf(["ok"]) });
   expect((await end(host.recover())).threads).toHaveLength(1);
-  expect(warnings).toEqual([expect.stringContaining("thread_a could not be taken up")]);
+  expect(warnings).toEqual([expect.stringContaining("thread_a could not be recovered")]);
   expect(warnings.join()).not.toContain("secret");
   await end(host.stop());
 });
