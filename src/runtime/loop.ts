@@ -14,14 +14,13 @@ import type { Change, Effect, LiveSignal, Moment, TimerName } from "./live/signa
 import { LETTING_GO_MS } from "./live/stopping.ts";
 import { answerOf } from "./perform/answer.ts";
 import { type AskFunctions, askAborted, prepareAsk } from "./perform/prepare-ask.ts";
-import { cancelOnAbort, followLog, openRequest, releaseClaim } from "./perform/request-effects.ts";
+import { cancelOnAbort, followLog, openRequest, performWork, releaseClaim } from "./perform/request-effects.ts";
 import { type Lent, ownModels, type Scene, type ThreadOptions } from "./perform/scene.ts";
-import { performWork } from "./perform/work.ts";
 import type { AgentRequest, LiveRequest } from "./request/request.ts";
 import { RequestError } from "./request/request-error.ts";
 import { resultIn } from "./request/result.ts";
 import { pastRequest } from "./server/past-request.ts";
-import { ThreadBlobs } from "./session/thread-blobs.ts";
+import { ThreadBlobs } from "./session/store-retry.ts";
 import { mintToken } from "./session/tokens.ts";
 import type { RequestSpan } from "./telemetry/telemetry.ts";
 import { type HookLimit, inTime } from "./time-limits.ts";

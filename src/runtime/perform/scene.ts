@@ -13,7 +13,7 @@ import type { RuntimePorts } from "../ports.ts";
 import type { LiveRequest } from "../request/request.ts";
 import { RequestError } from "../request/request-error.ts";
 import type { Holder } from "../session/holder.ts";
-import type { ThreadBlobs } from "../session/thread-blobs.ts";
+import type { ThreadBlobs } from "../session/store-retry.ts";
 import type { Tokens } from "../session/tokens.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 import { type HookLimit, untilAborted } from "../time-limits.ts";

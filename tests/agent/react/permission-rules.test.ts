@@ -1,7 +1,7 @@
 import { posix, win32 } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { covers } from "../../../src/agent/react/argument-pattern.ts";
+import { covers } from "../../../src/agent/react/permission-rules.ts";
 
 const covered = (pattern: Record<string, string>, given: unknown, tool = "write"): boolean =>
   covers({ tool, verdict: "allow", pattern }, { name: tool, arguments: given as never });
