@@ -224,7 +224,7 @@ export function fail(error: unknown, options?: ToolResultOptions): ToolResult {
  * answer. Then `execute` is called again, with `answer` in its second argument.
  *
  * @example
- * const execute = (_: object, { answer }: ToolOptions) => (answer === undefined ? suspend({ ask: "Which seat?" }) : `Seat ${answer}`);
+ * const execute = (_: object, { answer }: { answer?: unknown }) => (answer === undefined ? suspend("Which seat?") : `Seat ${answer}`);
  */
 export function suspend(question: unknown): ToolResult {
   return marked("suspend", question);

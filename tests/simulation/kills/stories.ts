@@ -1,6 +1,7 @@
 import type { Entry } from "heddle";
 import { apiError } from "../../../src/scripted-model/answer.ts";
 import { THREAD_ID } from "../../../src/testing/simulation/simulation-state.ts";
+import { ruleModel } from "./rule-model.ts";
 import type { Stage, Story } from "./stage.ts";
 import { asksForSeat, begun, calling, DONE, later, TOO_LONG } from "./story-parts.ts";
 import { SUMMARY_STORIES } from "./summary-stories.ts";
@@ -135,6 +136,23 @@ const TOLD: readonly Story[] = [
       await stage.ended();
       const results = stage.world.log.thread.filterByRef("toolCallId", "call_0").filter(isEdited);
       if (results.length !== 2) throw new Error("the result does not say what the call ran with");
+    },
+  },
+  {
+    name: "a mode with models by name, of which the first is refused",
+    rules: () => ({ error: apiError({ status: 401, message: "invalid key" }) }),
+    config: {
+      modes: { plan: { systemPrompt: "Plan only.", model: ["broken", "works"] } },
+      models: {
+        broken: ruleModel(() => ({ error: apiError({ status: 404, message: "no such model" }) })),
+        works: { ...ruleModel(calling(["look", 1])), modelId: "two" },
+      },
+    },
+    play: async (stage) => {
+      await stage.start();
+      await set(stage, "mode", (server) => server.setMode("plan", { opId: "mode" }));
+      await stage.ask("Do it.");
+      await stage.ended();
     },
   },
   {
