@@ -55,6 +55,7 @@ export { runInstructions } from "./runtime/run-instructions.ts";
 export { AgentServer } from "./runtime/server/agent-server.ts";
 export type { OperationAnswer } from "./runtime/server/modify.ts";
 export type { AskArguments, AskOptions, ServerOptions, SteerOptions } from "./runtime/server/options.ts";
+export type { PendingCommand } from "./runtime/server/pending.ts";
 export type { RunHandle, RunOptions, RunResult } from "./runtime/standalone/options.ts";
 export { type OpenTelemetryOptions, openTelemetry } from "./runtime/telemetry/open-telemetry.ts";
 export type { Telemetry as RuntimeTelemetry } from "./runtime/telemetry/telemetry.ts";

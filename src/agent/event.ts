@@ -84,6 +84,8 @@ export interface EventData {
   readonly tool_output: { readonly output: JsonValue };
   /** A part that a tool has written for the page. */
   readonly tool_data: ToolDataPart;
+  /** The thread has a tool whose code this process does not have, so the model is not shown it. Follows `request_started`. */
+  readonly tool_unresolved: { readonly name: string; readonly reason: string };
   /** A tool is still running. */
   readonly keepalive: { readonly runningMs: number };
   readonly output_repaired: { readonly issues: readonly string[]; readonly attempt: number };

@@ -139,6 +139,8 @@ export type Signal =
       readonly refs?: Refs;
       /** The system prompt of this request, when the agent's prompt is a function of the context. */
       readonly systemPrompt?: string;
+      /** The ask was a command of the inbox, with its request id as id. Its entry takes its id from that. Default false. */
+      readonly hasWaited?: boolean;
     }
   /** Resume the unfinished request of a loaded thread, or close it. */
   | {

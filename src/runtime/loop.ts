@@ -7,13 +7,13 @@ import type { HeldSettings } from "../lanes/setting.ts";
 import type { HeddleError } from "../thread/errors.ts";
 import { warnOfChange } from "./callbacks.ts";
 import { decideLive, NOTHING_CHECKED, skipNotDue } from "./live/decide-live.ts";
-import type { Live, Outcome, QueuedAsk, ToolFacts, Turn } from "./live/live.ts";
+import type { Live, Outcome, QueuedAsk, ToolFacts } from "./live/live.ts";
 import { beginsNothing } from "./live/perform-directive.ts";
 import { suspensionIn, workTime } from "./live/request-state.ts";
 import type { Change, Effect, LiveSignal, Moment, TimerName } from "./live/signal.ts";
 import { LETTING_GO_MS } from "./live/stopping.ts";
-import { answerOf } from "./perform/answer.ts";
-import { type AskFunctions, askAborted, prepareAsk } from "./perform/prepare-ask.ts";
+import { answerOf, withdrawRow } from "./perform/answer.ts";
+import { type AskFunctions, askAborted, prepareAsk, warnOfRefused } from "./perform/prepare-ask.ts";
 import { cancelOnAbort, followLog, openRequest, performWork, releaseClaim } from "./perform/request-effects.ts";
 import { type Lent, ownModels, type Scene, type ThreadOptions } from "./perform/scene.ts";
 import type { AgentRequest, LiveRequest } from "./request/request.ts";
@@ -36,7 +36,7 @@ export interface CommandSettled {
   readonly error?: unknown;
 }
 
-type Asked = PromiseWithResolvers<AgentRequest> & { readonly functions: AskFunctions };
+type Asked = PromiseWithResolvers<AgentRequest> & { readonly functions: AskFunctions | undefined };
 
 /** Runs one live thread: takes a signal, decides, and performs the effects. All that changes of a thread is here. */
 export class Loop {
@@ -144,8 +144,8 @@ export class Loop {
   }
 
   async #ensureHeld(): Promise<boolean> {
-    const isHeld = this.#live.broken === undefined && ((await this.options.holder?.ensure()) ?? true);
-    return isHeld && this.#live.broken === undefined;
+    if (this.#live.broken !== undefined || (await this.options.holder?.ensure()) === false) return false;
+    return this.#live.broken === undefined;
   }
 
   /** Throws if another process has the thread. Asks the store only when the last renewal is too old. */
@@ -196,7 +196,7 @@ export class Loop {
 
   /** A command for the agent; its outcome when it is durable and what it leads to was begun. */
   async command(signal: Signal): Promise<Outcome> {
-    return (await this.#reply((reply) => ({ type: "agent", signal, reply }))) as Outcome; // as `settle` answers a turn
+    return (await this.reply((reply) => ({ type: "agent", signal, reply }))) as Outcome; // as `settle` answers a turn
   }
 
   /** A command that may have to wait. Resolves when it is durable, or refused. `settled` has its end, and never rejects. */
@@ -218,30 +218,31 @@ export class Loop {
     waiting?.resolve(settled);
   }
 
-  /** Reads from the agent. When that needs more of the thread than is loaded, it is loaded. */
+  /** Reads from the agent, and loads more of the thread where that is needed. */
   async read<Value>(read: (agent: ReactAgent) => Value): Promise<Value> {
-    return (await this.#reply((reply) => ({ type: "read", read, reply }))) as Value; // what `read` returned
+    return (await this.reply((reply) => ({ type: "read", read, reply }))) as Value; // what `read` returned
   }
 
   /** Loads what such a read needs. Never fails. */
   async readAhead(read: (agent: ReactAgent) => unknown): Promise<void> {
-    await this.#reply((reply) => ({ type: "read", read, reply, isAhead: true }));
+    await this.reply((reply) => ({ type: "read", read, reply, isAhead: true }));
   }
 
   async change(change: Change): Promise<void> {
-    await this.#reply((reply) => ({ type: "change", change, reply }));
+    await this.reply((reply) => ({ type: "change", change, reply }));
   }
 
   /** Resolves when the agent is what the log says. */
   async mend(): Promise<void> {
-    if (this.#live.broken !== undefined) await this.#reply((reply) => ({ type: "mend", reply }));
+    if (this.#live.broken !== undefined) await this.reply((reply) => ({ type: "mend", reply }));
   }
 
   async open(signal: Omit<Extract<LiveSignal, { type: "opened" }>, "type" | "reply">): Promise<void> {
-    await this.#reply((reply) => ({ ...signal, type: "opened", reply }));
+    await this.reply((reply) => ({ ...signal, type: "opened", reply }));
   }
 
-  #reply(signal: (reply: string) => LiveSignal): Promise<unknown> {
+  /** Resolves to the answer to a signal. */
+  reply(signal: (reply: string) => LiveSignal): Promise<unknown> {
     const reply = `reply ${++this.#replies}`;
     const waiting = Promise.withResolvers<unknown>();
     this.#waiting.set(reply, waiting);
@@ -261,12 +262,13 @@ export class Loop {
     return asked.promise.finally(() => signal?.removeEventListener("abort", leave));
   }
 
-  /** Refuses an ask that waits in the queue. False when none with this id does. */
-  withdraw(requestId: string, error: unknown): boolean {
-    const { asks, isAsking } = this.#live;
-    const waiting = (isAsking ? asks.slice(1) : asks).find((ask) => ask.requestId === requestId);
-    if (waiting !== undefined) this.post({ type: "withdraw", askId: waiting.id, error });
-    return waiting !== undefined;
+  /** Resolves when the first ask that waits was taken or refused. */
+  async nextAsk(): Promise<void> {
+    const id = this.#live.asks[0]?.id;
+    if (id === undefined) return;
+    const asked = Object.assign(Promise.withResolvers<AgentRequest>(), { functions: undefined });
+    this.#asks.set(id, asked);
+    await asked.promise.catch(() => undefined);
   }
 
   /** The code of a tool in this process. The log says when it is used. */
@@ -305,10 +307,8 @@ export class Loop {
         return this.#answer(effect.id, answerOf(effect, this.#live.agent.settings, this.scene, this.options.holder));
       case "mint":
         return this.#answer(effect.id, this.#mint(effect));
-      case "withdraw_row": {
-        const { store, threadId } = this.options;
-        return this.#track(store.withdraw(threadId, effect.commandId).catch(() => undefined)); // the caller got an error already
-      }
+      case "withdraw_row":
+        return this.#track(withdrawRow(this.options, effect.commandId));
       case "start":
         return this.#start(effect);
       case "prepare":
@@ -340,9 +340,8 @@ export class Loop {
       case "outcome":
         return this.#settleEnd(effect.commandId, { end: effect.end });
       case "settle_all": {
-        const { reason, error } = effect;
-        for (const id of [...this.#ends.keys()]) this.#settleEnd(id, { end: { status: "dropped", reason }, error });
-        return;
+        const settled = { end: { status: "dropped", reason: effect.reason }, error: effect.error } as const;
+        return [...this.#ends.keys()].map((id) => this.#settleEnd(id, settled));
       }
       case "timer":
         return this.#timers.set(effect);
@@ -412,8 +411,8 @@ export class Loop {
   }
 
   #prepare(ask: QueuedAsk): void {
-    const functions = this.#asks.get(ask.id)?.functions;
-    if (functions === undefined) return;
+    const same = this.#live.asks.filter((one) => one === ask || (ask.row && one.requestId === ask.requestId));
+    const [functions] = same.flatMap(({ id }) => this.#asks.get(id)?.functions ?? []);
     prepareAsk(this, ask, functions).then(
       (signal) => this.post(signal),
       (error: unknown) => this.post({ type: "unprepared", askId: ask.id, error }),
@@ -423,9 +422,8 @@ export class Loop {
   #openRequest(effect: Extract<Effect, { type: "open_request" }>): void {
     const before = this.#handle?.id === effect.requestId ? this.#handle.eventSeq : 0;
     const hold = { isHeld: () => this.isHeld, ensure: () => this.#ensureHeld() };
-    const { handle, span } = openRequest(this.options, this.scene, { ...effect, before, hold });
-    this.#span = span;
-    this.#handle = handle;
+    const facts = { ...effect, before, hold };
+    ({ handle: this.#handle, span: this.#span } = openRequest(this.options, this.scene, facts));
   }
 
   #emit({ event, iteration, isReplayed = false }: Extract<Effect, { type: "emit" }>): void {
@@ -438,17 +436,19 @@ export class Loop {
     const waiting = this.#waiting.get(reply);
     this.#waiting.delete(reply);
     if ("error" in rest) waiting?.reject(rest.error);
-    else waiting?.resolve(turn === undefined ? value : outcomeOf(turn, this.#live));
+    else if (turn === undefined) waiting?.resolve(value);
+    else waiting?.resolve({ before: turn.before, after: this.agent, directives: turn.performed } satisfies Outcome);
   }
 
   #settleAsk({ askId, known, ...rest }: Extract<Effect, { type: "settle_ask" }>): void {
     const asked = this.#asks.get(askId);
     const request = this.#handle;
     this.#asks.delete(askId);
+    if (asked?.functions === undefined && "error" in rest) warnOfRefused(this.options, askId, rest.error);
     if (known !== undefined) asked?.resolve(this.request(known.refs.requestId ?? "") ?? pastRequest(this, known));
     else if ("error" in rest || request === undefined) asked?.reject(rest.error);
     else {
-      cancelOnAbort(request, asked?.functions.signal, (signal) => this.post({ type: "agent", signal }));
+      cancelOnAbort(request, asked?.functions?.signal, (signal) => this.post({ type: "agent", signal }));
       asked?.resolve(request);
     }
   }
@@ -483,8 +483,4 @@ export class Loop {
     while (this.#work.size > 0) await Promise.allSettled(this.#work);
     await releaseClaim(this.options);
   }
-}
-
-function outcomeOf({ before, performed: directives }: Turn, { agent: after }: Live): Outcome {
-  return { before, after, directives };
 }

@@ -1,6 +1,7 @@
 import type { AnyAgent } from "../agent/definition/config.ts";
 import { isAgent, UNNAMED } from "../agent/definition/define-agent.ts";
 import { AgentError } from "../agent/definition/errors.ts";
+import { describe } from "../thread/json.ts";
 import { checkName, type OptionNames, refuseUnknownOptions } from "../thread/options.ts";
 import { Thread } from "../thread/thread.ts";
 import type { AgentChoice, HostGetOptions, HostOptions, WaitingListOptions } from "./host/options.ts";
@@ -8,6 +9,7 @@ import { RequestError } from "./request/request-error.ts";
 import type {
   ApproveOptions,
   AskOptions,
+  CancelRequestOptions,
   DecideOptions,
   Decider,
   ResultOptions,
@@ -169,8 +171,25 @@ export function checkSteerOptions(what: string, options: object): void {
   checkNames(what, options, STEER);
 }
 
-export function checkSenderOptions(what: "answer" | "cancel", options: object): void {
+export function checkSenderOptions(what: "answer", options: object): void {
   checkNames(what, options, COMMAND);
+}
+
+export function checkCancelRequest(texts: { readonly [name: string]: unknown }, options: CancelRequestOptions): void {
+  checkNames("cancel", options, { ...COMMAND, pending: true });
+  checkTexts(texts);
+  const pending: unknown = options.pending; // of a caller without types
+  if (pending === undefined || ["keep", "drop", "return"].includes(String(pending))) return;
+  throw new RequestError({ code: "invalid_options", message: 'pending must be "keep", "drop" or "return".' });
+}
+
+/** Arguments that are text, or left out. */
+export function checkTexts(given: { readonly [name: string]: unknown }): void {
+  for (const [name, value] of Object.entries(given)) {
+    if (value === undefined || typeof value === "string") continue;
+    const message = `${name} must be text, not ${describe(value)}. Options come after it.`;
+    throw new RequestError({ code: "invalid_options", message });
+  }
 }
 
 export function checkStopOptions(options: object): void {

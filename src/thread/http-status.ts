@@ -20,7 +20,7 @@ const STATUSES: { readonly [status: number]: string } = {
   422:
     "budget_overflow pending_overflow tail_too_short entry_unreadable entry_too_new no_reader model_context_too_long " +
     "model_refused file_download_failed output_invalid tool_bad_arguments",
-  429: "model_rate_limited",
+  429: "model_rate_limited queue_full",
   502:
     "model_auth model_not_found model_bad_request model_unavailable model_stream_interrupted model_answer_too_large " +
     "model_answer_empty model_error mcp_unavailable server_unreachable stream_ended",

@@ -27,7 +27,7 @@ export function refuseUnknownOptions(
   names: { readonly [name: string]: true },
   makeError: (message: string) => Error = (message) => invalid("options", message),
 ): void {
-  const isObject = typeof options === "object" && options !== null;
+  const isObject = typeof options === "object" && options !== null && !Array.isArray(options);
   const unknown = isObject ? Object.keys(options).find((name) => !Object.hasOwn(names, name)) : undefined;
   if (isObject && unknown === undefined) return;
   const trouble = isObject

@@ -16,5 +16,6 @@ test("a process that starts after any commit has the value of the one before, ex
   expect(seen(({ agent }) => waitingCalls(agent).length > 0)).toBeGreaterThan(0);
   expect(seen(({ agent }) => agent.flight.steers.length > 0)).toBeGreaterThan(0);
   expect(seen(({ work }) => work.length > 0)).toBeGreaterThan(0);
+  expect(seen(({ asks }) => asks.some(({ row }) => row === "waits"))).toBeGreaterThan(0);
   expect(seen(({ given }) => given?.context !== undefined)).toBeGreaterThan(0);
 });

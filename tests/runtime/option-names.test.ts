@@ -125,6 +125,20 @@ describe("an option that is not known is refused by name, and the known ones are
   });
 });
 
+test("a list is refused as options, and options in the place of an id", async () => {
+  for (const refused of [
+    () => server.ask("Hi.", [] as never),
+    () => server.steer("Hi.", [] as never),
+    () => server.stop([] as never),
+    () => server.cancel({} as never),
+    () => server.cancel("req_1", {} as never),
+    () => server.finish({} as never),
+    () => host.cancel("thread_2", {} as never),
+  ]) {
+    await expect((async () => refused())()).rejects.toMatchObject({ code: "invalid_options" });
+  }
+});
+
 describe("a misspelled option of an ask or a host is answered with the name that was meant", () => {
   test.each<readonly [string, (options: never) => unknown, string, string]>([
     ["server.ask", (options) => server.ask("Hi.", options), "requestID", "requestId"],

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test, vi } from "vitest";
 import * as decide from "../../src/agent/react/decide.ts";
-import { type OpenCall, openCalls, type Run } from "../../src/agent/react/state.ts";
+import { evolve, INITIAL_STATE, type OpenCall, openCalls, type Run } from "../../src/agent/react/state.ts";
 import type { FaultPlan } from "../../src/testing/fault-store/fault.ts";
 import type { Random } from "../../src/testing/random.ts";
 import { CLIENT_TOOLS } from "../../src/testing/simulation/generated-agent.ts";
@@ -151,8 +151,9 @@ async function killed(story: Story, n: number, when: "before" | "after", how: "r
     const isInterrupted = run !== undefined && run.handedOver === undefined && !waits(run);
     await stage.recover(how);
     expect(log.state.run, where).toBeUndefined();
-    const { last } = log.state;
     if (open !== undefined) {
+      // Asks that waited may have followed.
+      const { last } = log.thread.filterByRef("requestId", open).reduce(evolve, INITIAL_STATE);
       expect(last?.run.requestId, where).toBe(open);
       if (how === "fail" && isInterrupted)
         expect(last?.end, where).toMatchObject({ status: "failed", failure: { code: "request_interrupted" } });

@@ -203,6 +203,12 @@ export interface AgentConfig<
   readonly totalTimeoutMs?: number | undefined;
   /** Whether an ask is rejected or queued while another request runs. Default "reject". */
   readonly busy?: "reject" | "queue" | undefined;
+  /** Whether messages steered into a request come all before its next model call, or one before each call. Default "all". */
+  readonly steering?: "one" | "all" | undefined;
+  /** The same for follow-ups, when the request would end. Default "all". */
+  readonly followUps?: "one" | "all" | undefined;
+  /** The most messages that may wait for a request, and the most asks that may wait in the queue. More are `queue_full`. Default 64. */
+  readonly maxPending?: number | undefined;
   /** Whether answers are streamed. Default true. */
   readonly streaming?: boolean | undefined;
   /** The most tokens of one answer. Default: the provider's default. */
@@ -331,6 +337,9 @@ type DefaultedField =
   | "toolHeartbeatMs"
   | "streamIdleTimeoutMs"
   | "busy"
+  | "steering"
+  | "followUps"
+  | "maxPending"
   | "streaming"
   | "toolChoice"
   | "outputRetries"

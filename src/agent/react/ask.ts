@@ -23,7 +23,7 @@ import {
   toolsFor,
   withMode,
 } from "./call-context.ts";
-import { askEntry, continueEntry, goOnEntry } from "./entries.ts";
+import { askEntry, commandEntryId, continueEntry, goOnEntry } from "./entries.ts";
 import { startNextCall } from "./next-call.ts";
 import { runFromAsk } from "./state.ts";
 import { deadlineFailure, scheduleTimeLimit } from "./time-limit.ts";
@@ -50,7 +50,7 @@ export function handleAsk(agent: ReactAgent, ask: Ask): Step {
 
 function startRequest(
   agent: ReactAgent,
-  { options = {}, refs = {}, systemPrompt, content, continues }: Ask,
+  { options = {}, refs = {}, systemPrompt, content, continues, hasWaited }: Ask,
   requestId: string,
 ): Step {
   const before = continues === undefined ? undefined : agent.state.last?.run;
@@ -66,7 +66,10 @@ function startRequest(
           continueEntry(ids, continues, { ...kept, ...options }, name),
           ...(before.spoken === undefined ? [] : [goOnEntry(ids)]),
         ];
-  const step = commitEntries(updateFlight(unchanged(agent), { runId, systemPrompt }), ...entries);
+  const named = entries.map((entry, index) =>
+    hasWaited && index === 0 ? { ...entry, id: commandEntryId(requestId) } : entry,
+  );
+  const step = commitEntries(updateFlight(unchanged(agent), { runId, systemPrompt }), ...named);
   const { run } = step.agent.state;
   if (run === undefined) return unchanged(agent); // unreachable: the entry above starts a run
   let context: CallContext;

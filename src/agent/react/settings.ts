@@ -86,6 +86,12 @@ export interface ReactSettings {
   readonly stopWhen?: StopWhenCondition | readonly StopWhenCondition[] | undefined;
   /** Whether the runtime also checks each exchange, by the directive `check`. Default false. */
   readonly isChecked?: boolean | undefined;
+  /** Whether the steers that wait are delivered together before the next model call, or one before each call. Default "all". */
+  readonly steering?: "one" | "all" | undefined;
+  /** The same for follow-ups, at the end of the request. Default "all". */
+  readonly followUps?: "one" | "all" | undefined;
+  /** The most messages that wait for delivery. Default 64. */
+  readonly maxPending?: number | undefined;
   /** Returns a reason to refuse an ask, or undefined. Default: none. */
   readonly accept?: ((agent: { readonly thread: Thread }, pending: PendingAsk) => string | undefined) | undefined;
 }
@@ -117,6 +123,9 @@ const FIELDS: { readonly [Field in keyof Required<ReactSettings>]: true } = {
   repeatedCalls: true,
   stopWhen: true,
   isChecked: true,
+  steering: true,
+  followUps: true,
+  maxPending: true,
   accept: true,
 };
 

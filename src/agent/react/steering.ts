@@ -14,8 +14,7 @@ import {
 import { steerEntry } from "./entries.ts";
 import type { Run } from "./state.ts";
 
-/** The most steers that may wait for delivery. */
-const MAX_STEERS = 64;
+const MAX_PENDING = 64;
 
 type SteerSignal = Extract<Signal, { type: "steer" }>;
 
@@ -43,18 +42,31 @@ function isSteer({ kind, payload }: Entry): boolean {
   return kind === "ai_message" && "steer" in payload;
 }
 
-function steerRefusal({ state: { run }, flight: { steers, ending } }: ReactAgent, steer: Steer): string | undefined {
+function steerRefusal(
+  { state: { run }, flight: { steers, ending }, settings: { maxPending = MAX_PENDING } }: ReactAgent,
+  steer: Steer,
+): string | undefined {
   if (run === undefined) return "idle";
   if (steer.requestId !== undefined && steer.requestId !== run.requestId) return "request_mismatch";
   if (!hasContent(steer.content)) return "empty_content";
   if (ending !== undefined) return "closed";
-  return steers.length >= MAX_STEERS ? "queue_full" : undefined;
+  return steers.length >= maxPending ? "queue_full" : undefined;
 }
 
 /** The steers to deliver now. A `follow_up` is delivered only when the run would end. */
-export function dueSteers({ flight: { steers } }: ReactAgent, atEnd: boolean): readonly Steer[] {
+export function dueSteers(agent: ReactAgent, atEnd: boolean): readonly Steer[] {
+  const { steers } = agent.flight;
+  const { steering, followUps } = agent.settings;
   const now = steers.filter(({ steer }) => steer !== "follow_up");
-  return now.length > 0 || !atEnd ? now : steers;
+  if (now.length === 0) return !atEnd ? now : followUps === "one" ? steers.slice(0, 1) : steers;
+  if (steering !== "one") return now;
+  return !atEnd && isUnanswered(agent) ? [] : now.slice(0, 1);
+}
+
+/** Whether the newest message is one that was delivered, so that the model has to answer it first. */
+function isUnanswered({ thread }: ReactAgent): boolean {
+  const newest = thread.filterByKind("ai_message", { partial: true }).at(-1);
+  return newest !== undefined && newest.payload.role === "user" && newest.refs["signalId"] !== undefined;
 }
 
 /** Commits steers. Must be called when no tool call is open, so that none is put between a call and its result. */

@@ -29,12 +29,14 @@ import type {
   ApproveOptions,
   AskArguments,
   AskOptions,
+  CancelRequestOptions,
   DecideOptions,
   Decider,
   SenderOptions,
   SteerOptions,
   StopOptions,
 } from "../server/options.ts";
+import { amendCommand, type PendingCommand, pendingCommands, rereadInbox, withdrawCommand } from "../server/pending.ts";
 import { settingsFor } from "../server/settings.ts";
 import { LEASE_TTL_MS } from "../server/start.ts";
 import { type ThreadUsage, usageOfThread } from "../server/thread-usage.ts";
@@ -299,10 +301,46 @@ export class AgentHost<Given extends AnyAgent = AnyAgent> implements AsyncDispos
     return this.#command(threadId, (server) => server.followUp(content, options));
   }
 
-  /** Cancels the request of a thread; false when there was none. While another process runs it: `thread_held`. */
-  cancel(threadId: string, requestId?: string, reason?: string, options?: SenderOptions): Promise<boolean> {
-    const cancelled = this.#command(threadId, (server) => server.cancel(requestId, reason, options));
-    return cancelled.catch(this.#unlessAsked(threadId, false));
+  /**
+   * The asks, messages and context operations that wait on a thread, in their order. Claims nothing: any process may list, amend and
+   * withdraw them.
+   */
+  pending(threadId: string): Promise<readonly PendingCommand[]> {
+    return pendingCommands(this.#place(threadId));
+  }
+
+  /** Gives an ask or a message that waits other content. One that was taken meanwhile is `command_settled`. */
+  async amend(threadId: string, id: string, content: Content): Promise<void> {
+    await amendCommand(this.#place(threadId), id, content);
+    await rereadInbox(this.#threads.live(threadId));
+  }
+
+  /** Takes back a command that waits. One that was taken meanwhile is `command_settled`. */
+  async withdraw(threadId: string, id: string): Promise<void> {
+    await withdrawCommand(this.#place(threadId), id);
+    await rereadInbox(this.#threads.live(threadId));
+  }
+
+  /** Cancels the request of a thread, as `cancel` of a server does. While another process runs it: `thread_held`. */
+  cancel(
+    threadId: string,
+    requestId: string | undefined,
+    reason: string | undefined,
+    options: CancelRequestOptions & { readonly pending: "return" },
+  ): Promise<readonly PendingCommand[]>;
+  cancel(threadId: string, requestId?: string, reason?: string, options?: CancelRequestOptions): Promise<boolean>;
+  cancel(
+    threadId: string,
+    requestId?: string,
+    reason?: string,
+    options?: CancelRequestOptions,
+  ): Promise<boolean | readonly PendingCommand[]> {
+    const cancelled = this.#command<boolean | readonly PendingCommand[]>(threadId, (server) =>
+      server.cancel(requestId, reason, options),
+    );
+    return cancelled.catch(
+      this.#unlessAsked<boolean | readonly PendingCommand[]>(threadId, options?.pending === "return" ? [] : false),
+    );
   }
 
   /** Ends work that has begun, as `stop` of a server does, and releases all threads. */
@@ -317,6 +355,11 @@ export class AgentHost<Given extends AnyAgent = AnyAgent> implements AsyncDispos
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop();
+  }
+
+  #place(threadId: string): Parameters<typeof pendingCommands>[0] {
+    checkName("threadId", threadId);
+    return { store: this.#options.store, ports: this.#ports, threadId };
   }
 
   /** Reads a thread that is live here, or else from the store. */

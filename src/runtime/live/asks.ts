@@ -1,38 +1,145 @@
-import { notAccepted, requestFailed, requestSuspended } from "../request/request-error.ts";
-import { effects, update } from "./decision.ts";
-import type { Live, QueuedAsk, ToolFacts, Turn } from "./live.ts";
+import { CommandError } from "../../stores/errors.ts";
+import { type JsonObject, type JsonValue, sameJson } from "../../thread/json.ts";
+import {
+  failureOf,
+  notAccepted,
+  queueFull,
+  requestCancelled,
+  requestFailed,
+  requestReused,
+  requestSuspended,
+} from "../request/request-error.ts";
+import { UNKNOWN } from "./breakage.ts";
+import { effects, update, wait } from "./decision.ts";
+import { consume, consumedAsk, endOf, rowAskId, rowOfAsk } from "./inbox.ts";
+import type { CallerAnswer, Live, QueuedAsk, ToolFacts, Turn } from "./live.ts";
 import { suspensionIn, takeBackTools } from "./request-state.ts";
-import type { Change, Decision, Given } from "./signal.ts";
+import type { Change, Decision, Given, LiveSignal } from "./signal.ts";
+import { restingStatus } from "./thread-metadata.ts";
 
-/** Prepares the next ask, when there is one and it may be asked. */
+/** A new ask is behind those that wait. One that is read from its row again is the same one. */
+export function queueAsk(decision: Decision, ask: QueuedAsk): Decision {
+  const { asks, agent, queuesAsks } = decision.live;
+  const { requestId } = ask;
+  const isKnown = asks.some((one) => one.row === "waits" && one.requestId === requestId);
+  if (isKnown && ask.row === "waits") return decision;
+  const { maxPending = asks.length + 1 } = agent.settings;
+  // The first is not counted when it can be taken at once.
+  const waiting = asks.length - (agent.state.run === undefined ? 1 : 0);
+  const isFull = queuesAsks && !isKnown && ask.row === undefined && waiting >= maxPending;
+  if (isFull) return effects(decision, { type: "settle_ask", askId: ask.id, error: queueFull(requestId, maxPending) });
+  return update(decision, { asks: [...asks, ask] });
+}
+
+/** Prepares the next ask, when there is one and it may be asked. The others become rows. */
 export function advanceAsks(decision: Decision): Decision {
   const { asks, isAsking, hold, broken } = decision.live;
   const [ask] = asks;
-  if (ask === undefined || isAsking || hold !== undefined) return decision;
-  if (broken === undefined && mustWait(decision.live)) return decision;
-  return effects(update(decision, { isAsking: true }), { type: "prepare", ask });
+  if (ask === undefined || hold !== undefined) return decision;
+  if (isAsking || (broken === undefined && mustWait(decision.live, ask)))
+    return postAsk(decision, asks.slice(isAsking ? 1 : 0));
+  return postAsk(effects(update(decision, { isAsking: true }), { type: "prepare", ask }), asks.slice(1));
 }
 
 /** Whether an ask waits for the end of an open request, also of one that is suspended. */
-export function mustWait({ queuesAsks, agent }: Pick<Live, "queuesAsks" | "agent">): boolean {
-  return queuesAsks && agent.state.run !== undefined;
+export function mustWait(
+  { queuesAsks, agent }: Pick<Live, "queuesAsks" | "agent">,
+  { row }: Pick<QueuedAsk, "row">,
+): boolean {
+  return (queuesAsks || row !== undefined) && agent.state.run !== undefined;
 }
 
-/** The ask leaves the queue before its turn. */
-export function withdrawAsk(decision: Decision, askId: string, error: unknown): Decision {
+/** Makes the first ask that waits a row, unless it is one. */
+function postAsk(decision: Decision, waiting: readonly QueuedAsk[]): Decision {
+  const { postsCommands, queuesAsks, broken } = decision.live;
+  const ask = waiting.find(({ row }) => row === undefined);
+  if (ask === undefined || !postsCommands || !queuesAsks || broken !== undefined) return decision;
+  return wait(decision, { type: "post_ask", askId: ask.id }, (id) => ({ type: "post", id, command: rowOfAsk(ask) }));
+}
+
+/** The ask is a row. One that was answered before has its end at its turn, or is refused as it was then. */
+export function askPosted(
+  decision: Decision,
+  askId: string,
+  { outcome, row }: Pick<Extract<LiveSignal, { type: "posted" }>, "outcome" | "row">,
+): Decision {
+  const { asks, inbox } = decision.live;
+  const ask = asks.find(({ id }) => id === askId);
+  if (ask === undefined) return decision; // it was withdrawn meanwhile
+  const { requestId } = ask;
+  const end = outcome && endOf(outcome);
+  const isOther = row !== undefined && (row.type !== "ask" || !isSameAsk(row.body, ask));
+  if (isOther) return leave(decision, ask, requestReused(requestId, "requestId"));
+  if (end?.status === "refused") return leave(decision, ask, notAccepted(requestId, end));
+  if (end?.status === "dropped") return leave(decision, ask, requestCancelled(requestId, end.reason));
+  const now = asks.map((one) =>
+    one === ask
+      ? { ...one, keys: keysOfRow(ask), row: end === undefined ? ("waits" as const) : ("answered" as const) }
+      : one,
+  );
+  return update(decision, {
+    asks: now,
+    ...(end === undefined && { inbox: new Map([...inbox, [requestId, row?.revision ?? 0]]) }),
+  });
+}
+
+function isSameAsk({ content = null, continues }: JsonObject, ask: QueuedAsk): boolean {
+  return continues === ask.continues && sameJson(content, ask.content as JsonValue); // both are JSON
+}
+
+/** The row has the request id, so that the ask is known by it from here on. */
+function keysOfRow({ requestId, keys }: QueuedAsk): QueuedAsk["keys"] {
+  return [["requestId", requestId], ...keys.filter(([name]) => name !== "requestId")];
+}
+
+/** What could not be stored does not wait. After an error of the store, it may have a row. */
+export function askNotPosted(decision: Decision, askId: string, error: unknown): Decision {
+  const ask = decision.live.asks.find(({ id }) => id === askId);
+  if (ask === undefined) return decision;
+  const left = leave(decision, ask, error);
+  return CommandError.isInstance(error) ? left : effects(left, { type: "withdraw_row", commandId: ask.requestId });
+}
+
+function leave(decision: Decision, ask: QueuedAsk, error: unknown): Decision {
+  const left = update(decision, { asks: decision.live.asks.filter((one) => one !== ask) });
+  return effects(left, { type: "settle_ask", askId: ask.id, error });
+}
+
+/** Asks leave the queue before their turn. `reply`: who waits until that is durable; the answer is the asks that left. */
+export function withdrawAsk(
+  decision: Decision,
+  { requestId, askId, error, reply }: Omit<Extract<LiveSignal, { type: "withdraw" }>, "type">,
+): Decision {
   const { asks, isAsking } = decision.live;
-  const index = asks.findIndex(({ id }) => id === askId);
-  if (index < 0 || (index === 0 && isAsking)) return decision; // its preparation ends by itself
-  const left = update(decision, { asks: asks.filter(({ id }) => id !== askId) });
-  return effects(left, { type: "settle_ask", askId, error });
+  const waiting = isAsking ? asks.slice(1) : asks; // the preparation of the first ends by itself
+  const isAll = requestId === undefined && askId === undefined;
+  const gone = waiting.filter((one) => isAll || one.id === askId || one.requestId === requestId);
+  const ids = new Set(gone.flatMap((one) => (one.row === undefined ? [] : [one.requestId])));
+  const same = waiting.filter((one) => gone.includes(one) || (one.row !== undefined && ids.has(one.requestId)));
+  const left = update(decision, { asks: asks.filter((one) => !same.includes(one)) });
+  const settled = same.map(({ id }) => ({ type: "settle_ask", askId: id, error }) as const);
+  const answer: readonly CallerAnswer[] = reply === undefined ? [] : [{ type: "settle", reply, value: gone }];
+  const outcome = { status: "dropped", reason: "cancelled" } as const;
+  const consumes = gone.flatMap((ask) => consumedAsk(left.live, ask, outcome));
+  return consume(left, consumes, [...settled, ...answer], consumes.length === 0 ? {} : restingStatus(left.live));
 }
 
-/** No ask is taken any more, but for one that is being prepared. */
+/** No ask is taken here any more, but for one that is being prepared. Those that are rows wait for the next process. */
 export function refuseAsks(decision: Decision, error: unknown): Decision {
-  const { asks, isAsking } = decision.live;
+  const { asks, isAsking, hold } = decision.live;
+  const mayBeRow = ({ id, row }: QueuedAsk): boolean =>
+    row === "waits" || (hold?.type === "post_ask" && hold.askId === id);
   const refused = isAsking ? asks.slice(1) : asks;
-  const left = update(decision, { asks: isAsking ? asks.slice(0, 1) : [] });
-  return effects(left, ...refused.map(({ id }) => ({ type: "settle_ask", askId: id, error }) as const));
+  const rows = refused.filter(({ row }) => row === "waits").map((ask) => ({ ...ask, id: rowAskId(ask.requestId) }));
+  const left = update(decision, { asks: [...(isAsking ? asks.slice(0, 1) : []), ...rows] });
+  const suspension = suspensionIn(decision.live);
+  return effects(
+    left,
+    ...refused.map((ask) => {
+      const why = mayBeRow(ask) ? requestSuspended(ask.requestId, suspension, { cause: error }) : error;
+      return { type: "settle_ask", askId: ask.id, error: why } as const;
+    }),
+  );
 }
 
 /** The request has from here on what its caller gave. */
@@ -48,7 +155,13 @@ export function giveToRequest(
   const called = models === undefined ? live.ownModels : { model, fallbacks };
   const facts = { ...withTools(ownTools, tools), ...called, ...(exactCounter && { exactCounter }) };
   const settings = { ...agent.settings, ...facts };
-  return update(decision, { ownTools, given: { requestId, context, tools }, agent: { ...agent, settings } });
+  const unresolved = held?.unresolved ?? live.unresolved;
+  return update(decision, {
+    ownTools,
+    unresolved,
+    given: { requestId, context, tools },
+    agent: { ...agent, settings },
+  });
 }
 
 /** The open request has another context, or other tools of its own. */
@@ -82,18 +195,50 @@ export function askDecided(decision: Decision, { performed }: Turn, outcome: { r
   if (refused?.type === "emit_request_error") return refuseAsk(left, ask, notAccepted(ask.requestId, refused.failure));
   // The ask is in the log. It may have ended here before it began.
   const { live } = left;
-  if (live.request?.id !== ask.requestId) return refuseAsk(left, ask, endOf(live, ask.requestId));
-  return effects(left, { type: "settle_ask", askId: ask.id });
+  if (live.request?.id !== ask.requestId) return refuseAsk(left, ask, endOfRequest(live, ask.requestId));
+  return settleSame(left, ask, {});
 }
 
-export function refuseAsk(decision: Decision, { id, requestId }: QueuedAsk, error: unknown): Decision {
-  const isOther = decision.live.request?.id !== requestId;
+type AskAnswer = { readonly error?: unknown };
+
+function settleSame(decision: Decision, ask: QueuedAsk, answer: AskAnswer): Decision {
+  const [left, answers] = answerSame(decision, ask, answer);
+  return effects(left, ...answers);
+}
+
+/** A caller that has sent the ask again, while it waited, gets the same answer. */
+function answerSame(
+  decision: Decision,
+  ask: QueuedAsk,
+  answer: AskAnswer,
+): readonly [Decision, readonly CallerAnswer[]] {
+  const { asks } = decision.live;
+  const isSame = (one: QueuedAsk): boolean =>
+    ask.row !== undefined && one.row !== undefined && one.requestId === ask.requestId;
+  const answers = [ask, ...asks.filter(isSame)].map(
+    ({ id }) => ({ type: "settle_ask", askId: id, ...answer }) as const,
+  );
+  return [update(decision, { asks: asks.filter((one) => !isSame(one)) }), answers];
+}
+
+/** The ask was decided: it leaves the queue, and its row has an outcome. Unless that cannot be written: then it waits for the next process. */
+export function refuseAsk(decision: Decision, ask: QueuedAsk, error: unknown): Decision {
+  const { live } = decision;
+  const { requestId } = ask;
+  const isOther = live.request?.id !== requestId;
   const forgotten = isOther ? effects(takeBackTools(decision, requestId), { type: "forget", requestId }) : decision;
-  return effects(forgotten, { type: "settle_ask", askId: id, error });
+  const { code, message } = failureOf(error, UNKNOWN);
+  const consumes = consumedAsk(live, ask, { status: "refused", code, message });
+  if (consumes.length === 0) return settleSame(forgotten, ask, { error });
+  if (live.broken !== undefined || live.stopping !== undefined) {
+    return settleSame(forgotten, ask, { error: requestSuspended(requestId, suspensionIn(live), { cause: error }) });
+  }
+  const [left, answers] = answerSame(forgotten, ask, { error });
+  return consume(left, consumes, answers, restingStatus(left.live));
 }
 
 /** How a request ends here that the log has, and that this process cannot carry. */
-function endOf(live: Live, requestId: string): Error {
+function endOfRequest(live: Live, requestId: string): Error {
   const { broken } = live;
   const isFailed = broken !== undefined && broken.suspension === undefined;
   return isFailed ? requestFailed(requestId, broken.failure) : requestSuspended(requestId, suspensionIn(live));

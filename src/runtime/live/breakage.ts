@@ -1,17 +1,15 @@
 import type { Suspension } from "../../agent/event.ts";
-import type { ReactAgent } from "../../agent/react/agent.ts";
 import type { Failure, Signal } from "../../agent/signal.ts";
-import type { Command as InboxRow } from "../../stores/command.ts";
 import { StaleHolderError, StoreError, ThreadHeldError } from "../../stores/errors.ts";
 import { failureOf, RequestError } from "../request/request-error.ts";
 import { currentRequest, effects, followedBy, update, updateRequest, wait } from "./decision.ts";
-import { inboxOf, signalsOf } from "./inbox.ts";
+import { inboxRead } from "./inbox.ts";
 import type { Command, Hold } from "./live.ts";
 import { openRequest, suspendRequest, suspensionIn, takeBackTools } from "./request-state.ts";
-import type { Decision } from "./signal.ts";
+import type { Decision, LiveSignal } from "./signal.ts";
 import { nextEventSeq } from "./thread-metadata.ts";
 
-const UNKNOWN: Failure = { code: "runtime_failed", message: "The runtime met an error that it does not know." };
+export const UNKNOWN: Failure = { code: "runtime_failed", message: "The runtime met an error that it does not know." };
 
 /** After these errors nothing can be written here again. */
 const FOR_GOOD: ReadonlySet<string> = new Set(["stale_holder", "store_closed", "thread_held"]);
@@ -101,8 +99,8 @@ export function restore(decision: Decision, ...after: readonly Command[]): Decis
 export function restored(
   decision: Decision,
   { isResuming, after }: Extract<Hold, { type: "restore" }>,
-  fresh: ReactAgent,
-  rows: readonly InboxRow[],
+  { agent: fresh, rows }: Extract<LiveSignal, { type: "restored" }>,
+  threadId: string,
 ): Decision {
   const { live } = decision;
   const { broken, request } = live;
@@ -120,28 +118,23 @@ export function restored(
   };
   const agent = { ...fresh, settings: live.agent.settings, flight };
   const nextRetryMs = Math.min(2 * broken.retryMs, LONGEST_RETRY_MS);
-  const mended = update(decision, { agent, inbox: inboxOf(rows), broken: undefined, nextRetryMs });
+  const mended = update(decision, { agent, broken: undefined, nextRetryMs });
   const { failure } = broken;
-  const waiting = signalsOf(rows);
+  const read = (before: Decision): Decision => inboxRead(before, rows, { threadId, isFolded: true });
   if (run !== undefined) {
     const isKnown = request?.id === run.requestId; // a caller that got no request asks again
     const resume: Signal =
       isResuming && isKnown
         ? { type: "resume", continued: true, ...(systemPrompt !== undefined && { systemPrompt }) }
         : { type: "resume", failure };
-    return followedBy(
-      openRequest(mended, run, nextEventSeq(agent.thread, run)),
-      ...waiting,
-      { type: "agent", signal: resume },
-      ...after,
-    );
+    const begun = read(openRequest(mended, run, nextEventSeq(agent.thread, run)));
+    return followedBy(begun, { type: "agent", signal: resume }, ...after);
   }
-  if (!isOver) return followedBy(mended, ...waiting, ...after);
+  if (!isOver) return followedBy(read(mended), ...after);
   const { id: requestId, runId } = request;
   // After the notice the request is over, unless the log has nothing of it because the thread was deleted.
   return followedBy(
-    openRequest(mended, { requestId, runId }, 1),
-    ...waiting,
+    read(openRequest(mended, { requestId, runId }, 1)),
     { type: "agent", signal: { type: "notice" } },
     { type: "close_request", failure, cause: request.thrown?.error },
     ...after,

@@ -1,15 +1,26 @@
 import { heldFor } from "../../agent/react/call-context.ts";
 import { opIdReused } from "../../agent/react/operations.ts";
 import { CommandError } from "../../stores/errors.ts";
-import { advanceAsks, giveToRequest, mustWait, refuseAsk, refuseAsks, withdrawAsk } from "./asks.ts";
+import {
+  advanceAsks,
+  askNotPosted,
+  askPosted,
+  giveToRequest,
+  mustWait,
+  queueAsk,
+  refuseAsk,
+  refuseAsks,
+  withdrawAsk,
+} from "./asks.ts";
 import { breakDown, isForGood, notRestored, restore, restored } from "./breakage.ts";
 import { effects, endWork, followedBy, startWork, update, updateRequest, wait } from "./decision.ts";
-import { inboxOf, inboxRead, posted, signalsOf, withoutCommand } from "./inbox.ts";
+import { consume, consumedAsk, inboxRead, posted, withoutCommand, withoutRows } from "./inbox.ts";
 import type { Hold, Live } from "./live.ts";
+import { emitUnresolved } from "./perform-directive.ts";
 import { closeRequest, isNoteDue, openRequest, setNoteTimer, workedMs } from "./request-state.ts";
 import type { Change, Decision, Given, LiveSignal, Moment } from "./signal.ts";
 import { advanceStop, beginStop, closeLive, endGrace } from "./stopping.ts";
-import { nextEventSeq } from "./thread-metadata.ts";
+import { nextEventSeq, restingStatus } from "./thread-metadata.ts";
 import {
   appended,
   caughtUp,
@@ -78,11 +89,26 @@ function decide(decision: Decision, signal: LiveSignal, moment: Moment): Decisio
     case "begun":
       return update(decision, { begun: [...live.begun, signal.toolCallId] });
     case "opened":
-      return opened(decision, signal);
+      return opened(decision, signal, moment.threadId);
     case "ask":
-      return update(decision, { asks: [...live.asks, signal.ask] });
+      return queueAsk(decision, signal.ask);
     case "withdraw":
-      return withdrawAsk(decision, signal.askId, signal.error);
+      return withdrawAsk(decision, signal);
+    case "look":
+      if (live.broken !== undefined || !live.postsCommands)
+        return effects(decision, { type: "settle", reply: signal.reply });
+      return wait(decision, { type: "read_inbox", turn: undefined, reply: signal.reply }, (id) => ({
+        type: "read_inbox",
+        id,
+      }));
+    case "consume": {
+      const { consumes, then, metadata } = signal;
+      if (live.broken !== undefined) return effects(decision, ...then); // the rows are read again with the log
+      const { agent } = live;
+      return wait(decision, { type: "consume", consumes, then }, (id) => {
+        return { type: "append", id, before: agent, after: agent, metadata, consumes, posts: [] };
+      });
+    }
     case "prepared":
       return askPrepared(decision, signal.askId, signal.given, moment);
     case "postponed":
@@ -163,14 +189,25 @@ function answered(decision: Decision, signal: Extract<LiveSignal, { readonly id:
       return performTurn(current, hold.turn, moment);
     case "post": {
       if (signal.type !== "posted") return current;
-      const [known, settle] = posted(current, hold, signal.outcome);
+      const [known, settle] = posted(current, hold, signal);
       const { turn } = hold;
       return performTurn(known, settle === undefined ? turn : { ...turn, todo: [settle, ...turn.todo] }, moment);
     }
-    case "read_inbox":
-      return signal.type === "inbox_read" ? decideTurn(inboxRead(current, signal.rows), hold.turn, moment) : current;
+    case "post_ask":
+      return signal.type === "posted" ? askPosted(current, hold.askId, signal) : current;
+    case "consume":
+      if (signal.type !== "appended") return current;
+      return effects(withoutRows(current, hold.consumes), ...hold.then);
+    case "read_inbox": {
+      if (signal.type !== "inbox_read") return current;
+      const read = inboxRead(current, signal.rows, { threadId: moment.threadId, isFolded: false });
+      const { turn, reply } = hold;
+      if (turn === undefined) return reply === undefined ? read : effects(read, { type: "settle", reply });
+      // An ask was changed or withdrawn: it is prepared again.
+      return turn.signal.type === "ask" ? update(read, { isAsking: false }) : decideTurn(read, turn, moment);
+    }
     case "restore":
-      return signal.type === "restored" ? restored(current, hold, signal.agent, signal.rows) : current;
+      return signal.type === "restored" ? restored(current, hold, signal, moment.threadId) : current;
     case "shorten":
       return signal.type === "shortened"
         ? update(current, { agent: { ...current.live.agent, thread: signal.agent.thread, state: signal.agent.state } })
@@ -193,8 +230,16 @@ function holdFailed(decision: Decision, hold: Hold, error: unknown, moment: Mome
       return performTurn(breakDown(decision, error), hold.turn, moment);
     case "post":
       return notPosted(decision, hold, error, moment);
+    case "post_ask":
+      return askNotPosted(isForGood(error) ? breakDown(decision, error) : decision, hold.askId, error);
+    case "consume": {
+      // Another process has withdrawn one of the rows, or the store is away: then they are read again.
+      const told = effects(decision, ...hold.then);
+      return CommandError.isInstance(error) ? withoutRows(told, hold.consumes) : breakDown(told, error);
+    }
     case "read_inbox":
-      return failTurn(decision, hold.turn, error, moment);
+      if (hold.turn !== undefined) return failTurn(decision, hold.turn, error, moment);
+      return hold.reply === undefined ? decision : effects(decision, { type: "settle", reply: hold.reply }); // read later
     case "restore":
       return refuseAsks(notRestored(decision, hold, error), error);
     case "shorten":
@@ -225,7 +270,7 @@ function askPrepared(decision: Decision, askId: string, given: Given, moment: Mo
   const { live } = decision;
   const [ask] = live.asks;
   if (ask?.id !== askId) return decision;
-  if (mustWait(live)) return update(decision, { isAsking: false });
+  if (mustWait(live, ask)) return update(decision, { isAsking: false });
   // A setting came while the ask was prepared: prepare it again.
   if (given.held !== undefined && hasOtherSettings(live.agent, given.held))
     return update(decision, { isAsking: false });
@@ -238,6 +283,7 @@ function askPrepared(decision: Decision, askId: string, given: Given, moment: Mo
     options: models?.stored === undefined ? options : { ...options, model: models.stored },
     ...(continues !== undefined && { continues }),
     ...(refs && { refs }),
+    ...(ask.row === "waits" && { hasWaited: true as const }),
     ...(systemPrompt !== undefined && { systemPrompt }),
   };
   // An open request keeps what its caller gave: the agent refuses this ask.
@@ -251,25 +297,27 @@ function hasOtherSettings(agent: Live["agent"], { seqs }: NonNullable<Given["hel
 }
 
 /** Takes up what the last process left: an open request, and commands that wait. */
-function opened(decision: Decision, { rows, first, given, reply }: Extract<LiveSignal, { type: "opened" }>): Decision {
+function opened(
+  decision: Decision,
+  { rows, first, given, reply }: Extract<LiveSignal, { type: "opened" }>,
+  threadId: string,
+): Decision {
   const { run } = decision.live.agent.state;
-  const waiting = signalsOf(rows);
-  const read = update(decision, { inbox: inboxOf(rows) });
-  if (run === undefined || first === undefined) return followedBy(read, ...waiting, { type: "mend", reply });
-  const begun = openRequest(read, run, nextEventSeq(decision.live.agent.thread, run));
-  if (given === undefined)
-    return followedBy(begun, ...waiting, { type: "agent", signal: first }, { type: "mend", reply });
+  const read = (before: Decision): Decision => inboxRead(before, rows, { threadId, isFolded: true });
+  if (run === undefined || first === undefined) return followedBy(read(decision), { type: "mend", reply });
+  const seq = nextEventSeq(decision.live.agent.thread, run);
+  const begun = read(emitUnresolved(openRequest(decision, run, seq), run.iteration));
+  if (given === undefined) return followedBy(begun, { type: "agent", signal: first }, { type: "mend", reply });
   const { failed, systemPrompt } = given;
   const supplied = giveToRequest(begun, run.requestId, given);
   if (failed === undefined) {
     const signal = { ...first, ...(systemPrompt !== undefined && { systemPrompt }) } as typeof first; // only a `resume` is supplied
-    return followedBy(supplied, ...waiting, { type: "agent", signal }, { type: "mend", reply });
+    return followedBy(supplied, { type: "agent", signal }, { type: "mend", reply });
   }
   const { error, code, message } = failed;
   const signal = { ...first, failure: { code, message } } as typeof first; // only a `resume` is supplied
   return followedBy(
     updateRequest(supplied, { thrown: { error, code } }),
-    ...waiting,
     { type: "agent", signal },
     { type: "mend", reply },
   );
@@ -282,7 +330,10 @@ function unprepared(
   const [ask, ...others] = decision.live.asks;
   if (ask?.id !== askId) return decision;
   const left = update(decision, { asks: others, isAsking: false });
-  return known === undefined ? refuseAsk(left, ask, error) : effects(left, { type: "settle_ask", askId, known });
+  if (known === undefined) return refuseAsk(left, ask, error);
+  const outcome = { status: "delivered", seq: known.seq } as const;
+  const settled = { type: "settle_ask", askId, known } as const;
+  return consume(left, consumedAsk(left.live, ask, outcome), [settled], restingStatus(left.live));
 }
 
 /** The change holds for the agent, and for the one that is being appended. */
@@ -350,6 +401,7 @@ function timer(decision: Decision, name: Extract<LiveSignal, { type: "timer" }>[
 function afterClose(decision: Decision, signal: LiveSignal): Decision {
   const error = decision.live.stopping?.why;
   if (signal.type === "ask") return effects(decision, { type: "settle_ask", askId: signal.ask.id, error });
+  if (signal.type === "consume") return effects(decision, ...signal.then);
   const reply = "reply" in signal ? signal.reply : undefined;
   return reply === undefined ? decision : effects(decision, { type: "settle", reply, error });
 }

@@ -1,41 +1,84 @@
 import type { Directive } from "../../agent/directive.ts";
 import type { ReactAgent, Step } from "../../agent/react/agent.ts";
-import type { CommandEnd, Steer, WaitingCommand } from "../../agent/signal.ts";
+import type { CommandEnd, Steer, StoredRequestOptions, WaitingCommand } from "../../agent/signal.ts";
 import type { ContextOperation } from "../../lanes/context-operation.ts";
 import { contentOf } from "../../projection/transcript/payload.ts";
 import type { Command, CommandInput, CommandOutcome, ConsumedCommand } from "../../stores/command.ts";
-import { copyRefs } from "../../thread/entry.ts";
+import { copyRefs, type Refs } from "../../thread/entry.ts";
+import { HeddleError } from "../../thread/errors.ts";
 import { isPlainObject, type JsonObject } from "../../thread/json.ts";
+import { requestCancelled } from "../request/request-error.ts";
 import { effects, followedBy, update, wait } from "./decision.ts";
-import type { Hold, Live, Turn } from "./live.ts";
+import type { CallerAnswer, Hold, Live, QueuedAsk, Turn } from "./live.ts";
+import { takeBackTools } from "./request-state.ts";
 import type { Decision, LiveSignal } from "./signal.ts";
+import { restingStatus } from "./thread-metadata.ts";
 
 /** The row of a command that waits. */
 function rowOf({ id, signal }: WaitingCommand): CommandInput {
   return { ...(signal as JsonObject), type: signal.type, id }; // a waiting command is JSON
 }
 
-/** Any process can post a row. The agent refuses a steer without content, and an operation that is malformed. */
-function signalOf({ id, type, body }: Command): WaitingCommand["signal"] | undefined {
-  if (type === "steer") return { type, id, ...steerIn(body) };
-  if (type !== "context_op") return undefined;
+/** The row of an ask that waits. Its functions are not in it. */
+export function rowOfAsk({ requestId: id, content, continues, options, refs, keys }: QueuedAsk): CommandInput {
+  const ref = keys.find(([name]) => name !== "requestId")?.[0];
+  const key = ref === undefined ? {} : { idempotencyRef: ref };
+  const optional = { ...(continues !== undefined && { continues }), ...(refs && { refs }), ...key };
+  return { id, type: "ask", ...({ content, options, ...optional } as JsonObject) }; // checked options are JSON
+}
+
+/** What a row says. Any process can post one, so its body may be malformed. */
+type RowContent =
+  | { readonly type: "command"; readonly signal: WaitingCommand["signal"] }
+  | { readonly type: "ask"; readonly ask: QueuedAsk }
+  /** `onRequestEnd` is still to be called. */
+  | { readonly type: "end"; readonly requestId: string }
+  | { readonly type: "malformed"; readonly message: string }
+  /** It is not of the runtime. */
+  | { readonly type: "unknown" };
+
+export function contentOfRow({ id, type, body }: Command): RowContent {
+  try {
+    if (type === "steer") return { type: "command", signal: { type, id, ...steerIn(body) } };
+    if (type === "ask") return { type, ask: askIn(id, body) };
+    if (type === "request_end") return { type: "end", requestId: String(body["requestId"]) };
+  } catch (error) {
+    return { type: "malformed", message: HeddleError.isInstance(error) ? error.message : `The ${type} is malformed.` };
+  }
+  if (type !== "context_op") return { type: "unknown" };
   const operation = { ...(isPlainObject(body["operation"]) && body["operation"]), opId: id };
-  return { type, operation: operation as unknown as ContextOperation }; // the agent checks it
+  return { type: "command", signal: { type, operation: operation as unknown as ContextOperation } }; // the agent checks it
 }
 
 function steerIn({ steer, content, requestId, source, refs }: JsonObject): Omit<Steer, "id"> {
   const isKind = steer === "inject" || steer === "follow_up";
-  try {
-    return {
-      steer: isKind ? steer : "steer",
-      content: contentOf(content),
-      ...(typeof requestId === "string" && { requestId }),
-      ...(typeof source === "string" && { source }),
-      ...(refs !== undefined && { refs: copyRefs(refs, "refs") }),
-    };
-  } catch {
-    return { steer: "steer", content: "" };
-  }
+  return {
+    steer: isKind ? steer : "steer",
+    content: contentOf(content),
+    ...(typeof requestId === "string" && { requestId }),
+    ...(typeof source === "string" && { source }),
+    ...(refs !== undefined && { refs: copyRefs(refs, "refs") }),
+  };
+}
+
+/** The id of an ask that has no caller in this process. */
+export function rowAskId(requestId: string): string {
+  return `row ${requestId}`;
+}
+
+function askIn(id: string, { content, continues, options = {}, refs: given, idempotencyRef }: JsonObject): QueuedAsk {
+  const refs: Refs = given === undefined ? {} : copyRefs(given, "refs");
+  const key = typeof idempotencyRef === "string" ? refs[idempotencyRef] : undefined;
+  return {
+    id: rowAskId(id),
+    requestId: id,
+    content: contentOf(content),
+    options: isPlainObject(options) ? (options as StoredRequestOptions) : {}, // the agent checks them
+    ...(typeof continues === "string" && { continues }),
+    ...(given !== undefined && { refs }),
+    keys: [["requestId", id], ...(typeof key === "string" ? [[String(idempotencyRef), key] as const] : [])],
+    row: "waits",
+  };
 }
 
 /** The rows that the entries of a step answer. */
@@ -48,9 +91,15 @@ export function consumedBy({ inbox }: Live, directives: readonly Directive[]): r
   });
 }
 
+/** The row of an ask with its outcome, if the ask is a row. */
+export function consumedAsk({ inbox }: Live, ask: QueuedAsk, outcome: CommandEnd): readonly ConsumedCommand[] {
+  const revision = ask.row === "waits" ? inbox.get(ask.requestId) : undefined;
+  return revision === undefined ? [] : [{ id: ask.requestId, outcome, revision }];
+}
+
 /** The rows that are known to wait. */
-export function inboxOf(commands: readonly Command[]): Live["inbox"] {
-  return new Map(commands.flatMap((row) => (signalsOf([row]).length > 0 ? [[row.id, row.revision]] : [])));
+function inboxOf(commands: readonly Command[]): Live["inbox"] {
+  return new Map(commands.flatMap((row) => (contentOfRow(row).type === "unknown" ? [] : [[row.id, row.revision]])));
 }
 
 /** The row that waits until `onRequestEnd` was called for the request that this step ends. */
@@ -79,11 +128,14 @@ export function deferCommand(decision: Decision, { id, signal }: WaitingCommand,
 export function posted(
   decision: Decision,
   { commandId: id }: Extract<Hold, { type: "post" }>,
-  outcome: CommandOutcome | undefined,
+  { outcome, row }: Pick<Extract<LiveSignal, { type: "posted" }>, "outcome" | "row">,
 ): readonly [Decision, Extract<Directive, { type: "settle" }> | undefined] {
   const { inbox, agent } = decision.live;
-  if (outcome === undefined) return [update(decision, { inbox: new Map([...inbox, [id, 0]]) }), undefined];
-  return [update(decision, { agent: withoutCommand(agent, id) }), { type: "settle", id, end: endOf(outcome) }];
+  if (outcome !== undefined) {
+    return [update(decision, { agent: withoutCommand(agent, id) }), { type: "settle", id, end: endOf(outcome) }];
+  }
+  const waiting = update(decision, { inbox: new Map([...inbox, [id, row?.revision ?? 0]]) });
+  return [row === undefined ? waiting : amended(waiting, [row]), undefined];
 }
 
 export function withoutCommand(agent: ReactAgent, id: string): ReactAgent {
@@ -92,43 +144,117 @@ export function withoutCommand(agent: ReactAgent, id: string): ReactAgent {
   return { ...agent, flight: { ...agent.flight, steers: steers.filter(isOther), deferred: deferred.filter(isOther) } };
 }
 
-/** Another process has withdrawn, amended or posted rows: the value gets those that wait now. */
-export function inboxRead(decision: Decision, commands: readonly Command[]): Decision {
-  const { inbox, agent: before } = decision.live;
+/** The rows have their outcome. */
+export function withoutRows(decision: Decision, consumes: readonly ConsumedCommand[]): Decision {
+  if (consumes.length === 0) return decision;
+  const done = new Set(consumes.map(({ id }) => id));
+  return update(decision, { inbox: new Map([...decision.live.inbox].filter(([id]) => !done.has(id))) });
+}
+
+/** Outcomes without entries: the log stays byte-equal. The effects `then` come after. */
+export function consume(
+  decision: Decision,
+  consumes: readonly ConsumedCommand[],
+  then: readonly CallerAnswer[],
+  metadata: JsonObject = {},
+): Decision {
+  if (consumes.length === 0 && Object.keys(metadata).length === 0) return effects(decision, ...then);
+  return followedBy(decision, { type: "consume", consumes, then, metadata });
+}
+
+/** The value gets the commands that wait now. `isFolded`: the agent was read from the log, so it has none of them. */
+export function inboxRead(
+  decision: Decision,
+  commands: readonly Command[],
+  { threadId, isFolded }: { readonly threadId: string; readonly isFolded: boolean },
+): Decision {
+  const { inbox, agent, asks } = decision.live;
   const now = inboxOf(commands);
   const gone = [...inbox.keys()].filter((id) => !now.has(id));
-  const agent = commands.reduce(withAmended, gone.reduce(withoutCommand, before));
+  const isGone = (ask: QueuedAsk): boolean => ask.row === "waits" && !now.has(ask.requestId);
+  const left = update(decision, {
+    inbox: now,
+    agent: gone.reduce(withoutCommand, agent),
+    asks: asks.filter((ask) => !isGone(ask)),
+    ...(asks[0] !== undefined && isGone(asks[0]) && { isAsking: false }),
+  });
   const withdrawn = { status: "dropped", reason: "withdrawn" } as const;
-  const settled = gone.map((commandId) => ({ type: "outcome", commandId, end: withdrawn }) as const);
-  const fresh = commands.filter(({ id }) => !inbox.has(id));
-  return followedBy(effects(update(decision, { inbox: now, agent }), ...settled), ...signalsOf(fresh));
+  const told = isFolded ? [] : gone; // an append whose answer was lost may have delivered them
+  const ends = told.map((commandId) => ({ type: "outcome", commandId, end: withdrawn }) as const);
+  const asksLeft = asks.filter(isGone).reduce(withdrawnAsk, effects(left, ...ends));
+  const fresh = isFolded ? commands : commands.filter(({ id }) => !inbox.has(id));
+  const unknown = fresh.filter((row) => contentOfRow(row).type === "unknown");
+  const warned = effects(
+    asksLeft,
+    ...unknown.map((row) => ({ type: "warn", message: unknownRow(row, threadId) }) as const),
+  );
+  const rested = asks.some(isGone) ? consume(warned, [], [], restingStatus(warned.live)) : warned;
+  return followedBy(amended(rested, commands), ...signalsOf(fresh));
 }
 
-/** A command that waits, as its row says now. */
-function withAmended(agent: ReactAgent, row: Command): ReactAgent {
-  const signal = signalOf(row);
-  const { steers, deferred } = agent.flight;
-  const flight = {
-    steers: steers.map((one) =>
-      one.id === row.id && signal?.type === "steer" ? { ...one, ...steerIn(row.body) } : one,
-    ),
-    deferred: deferred.map((one) => (one.id === row.id && signal?.type === "context_op" ? { ...one, signal } : one)),
-  };
-  return { ...agent, flight: { ...agent.flight, ...flight } };
+function withdrawnAsk(decision: Decision, { id, requestId }: QueuedAsk): Decision {
+  const error = requestCancelled(requestId, "The ask was withdrawn before its turn.");
+  return effects(
+    takeBackTools(decision, requestId),
+    { type: "forget", requestId },
+    { type: "settle_ask", askId: id, error },
+  );
 }
 
-/** Rows that wait, as signals in their order. Those of other types are not of the runtime. */
-export function signalsOf(commands: readonly Command[]): readonly LiveSignal[] {
-  return commands.flatMap((command): readonly LiveSignal[] => {
-    const { id: commandId, type, body } = command;
-    if (type === "request_end") return [{ type: "ended", requestId: String(body["requestId"]), commandId }];
-    const signal = signalOf(command);
-    return signal === undefined ? [] : [{ type: "agent", signal }];
+function unknownRow({ id, type }: Command, threadId: string): string {
+  return `Thread ${threadId}: its inbox has the command ${id} of the type ${JSON.stringify(type)}, which no agent takes. It waits until it is withdrawn.`;
+}
+
+/** Commands that wait, as their rows say now. One that became malformed is refused. */
+function amended(decision: Decision, rows: readonly Command[]): Decision {
+  return rows.reduce((before, row) => {
+    const { agent, asks } = before.live;
+    const { steers, deferred } = agent.flight;
+    const content = contentOfRow(row);
+    const isKnown = row.type === "steer" && steers.some(({ id }) => id === row.id);
+    if (content.type === "ask") {
+      const { id: _id, ...now } = content.ask;
+      const same = asks.map((one) => (one.row === "waits" && one.requestId === row.id ? { ...one, ...now } : one));
+      return update(before, { asks: same });
+    }
+    if (content.type !== "command") {
+      const ask = asks.find((one) => one.row === "waits" && one.requestId === row.id);
+      if (!isKnown && ask === undefined) return before;
+      const left = { agent: withoutCommand(agent, row.id), asks: asks.filter((one) => one !== ask) };
+      const refused = followedBy(update(before, left), ...refusal(row, content));
+      return ask === undefined ? refused : withdrawnAsk(refused, ask);
+    }
+    const { signal } = content;
+    const flight = {
+      steers: steers.map((one) =>
+        one.id === row.id && signal.type === "steer" ? { ...one, ...steerIn(row.body) } : one,
+      ),
+      deferred: deferred.map((one) => (one.id === row.id && signal.type === "context_op" ? { ...one, signal } : one)),
+    };
+    return update(before, { agent: { ...agent, flight: { ...agent.flight, ...flight } } });
+  }, decision);
+}
+
+/** Rows that wait, as signals in their order. */
+function signalsOf(commands: readonly Command[]): readonly LiveSignal[] {
+  return commands.flatMap((row): readonly LiveSignal[] => {
+    const content = contentOfRow(row);
+    if (content.type === "end") return [{ type: "ended", requestId: content.requestId, commandId: row.id }];
+    if (content.type === "command") return [{ type: "agent", signal: content.signal }];
+    if (content.type === "ask") return [{ type: "ask", ask: content.ask }];
+    return refusal(row, content);
   });
 }
 
+function refusal({ id, revision }: Command, content: RowContent): readonly LiveSignal[] {
+  if (content.type !== "malformed") return [];
+  const outcome = { status: "refused", code: "command_invalid", message: content.message } as const;
+  const then = [{ type: "outcome", commandId: id, end: outcome }] as const;
+  return [{ type: "consume", consumes: [{ id, outcome, revision }], then, metadata: {} }];
+}
+
 /** The outcome of a row, also of one that was purged or withdrawn. */
-function endOf({ status, seq, reason, code, message }: CommandOutcome): CommandEnd {
+export function endOf({ status, seq, reason, code, message }: CommandOutcome): CommandEnd {
   if (status === "applied") return { status };
   if (status === "refused") return { status, code: String(code), message: String(message) };
   if ((status === "delivered" || status === "logged") && typeof seq === "number") return { status: "delivered", seq };

@@ -2,9 +2,9 @@ import type { Directive, LlmStream } from "../../agent/directive.ts";
 import type { Suspension } from "../../agent/event.ts";
 import type { ReactAgent, Step } from "../../agent/react/agent.ts";
 import type { ReactSettings } from "../../agent/react/settings.ts";
-import type { DeferredCommand, Failure, Signal, StoredRequestOptions } from "../../agent/signal.ts";
+import type { CommandEnd, DeferredCommand, Failure, Signal, StoredRequestOptions } from "../../agent/signal.ts";
 import type { ConsumedCommand } from "../../stores/command.ts";
-import type { Refs } from "../../thread/entry.ts";
+import type { Entry, Refs } from "../../thread/entry.ts";
 import type { JsonValue } from "../../thread/json.ts";
 import type { Content } from "../../thread/message.ts";
 
@@ -53,6 +53,8 @@ export interface QueuedAsk {
   readonly refs?: Refs | undefined;
   /** Refs by which it is the same ask when it is repeated. */
   readonly keys: readonly (readonly [ref: string, value: string])[];
+  /** `waits`: it is a row of the inbox, under its request id. `answered`: it was posted before, and the log has it. */
+  readonly row?: "waits" | "answered" | undefined;
 }
 
 /** One signal of the agent on its way: it is decided, appended and performed; then what comes next is decided. */
@@ -102,6 +104,18 @@ export type Command =
       readonly isAhead?: boolean;
     };
 
+/** Answers to callers. */
+export type CallerAnswer =
+  | {
+      readonly type: "settle";
+      readonly reply: string;
+      readonly turn?: Turn;
+      readonly value?: unknown;
+      readonly error?: unknown;
+    }
+  | { readonly type: "settle_ask"; readonly askId: string; readonly error?: unknown; readonly known?: Entry }
+  | { readonly type: "outcome"; readonly commandId: string; readonly end: CommandEnd };
+
 /** An effect whose answer other signals wait for. */
 export type Hold = { readonly id: string } & (
   | {
@@ -111,7 +125,11 @@ export type Hold = { readonly id: string } & (
       readonly consumes: readonly ConsumedCommand[];
     }
   | { readonly type: "post"; readonly turn: Turn; readonly commandId: string }
-  | { readonly type: "read_inbox"; readonly turn: Turn }
+  | { readonly type: "post_ask"; readonly askId: string }
+  /** The effects come when the outcomes are durable. */
+  | { readonly type: "consume"; readonly consumes: readonly ConsumedCommand[]; readonly then: readonly CallerAnswer[] }
+  /** `turn`: to be decided again. Or `reply`: the caller that waits. */
+  | { readonly type: "read_inbox"; readonly turn: Turn | undefined; readonly reply?: string }
   | { readonly type: "catch_up"; readonly turn: Turn; readonly step: Step | undefined; readonly error: unknown }
   | { readonly type: "load"; readonly turn: Turn }
   | { readonly type: "load_for_read"; readonly read: Extract<Command, { type: "read" }>; readonly error: unknown }
@@ -157,6 +175,8 @@ export interface Live {
   readonly ownTools: ToolFacts;
   /** The names of the agent's models, where it has them before there is a request. */
   readonly ownModels: Pick<ReactSettings, "model" | "fallbacks">;
+  /** Tools of the thread whose code was not found. Each request has an event for each of them. */
+  readonly unresolved: readonly { readonly name: string; readonly reason: string }[];
   /** What the caller gave with a request: the context, and the facts of its own tools. */
   readonly given:
     | { readonly requestId: string; readonly context: unknown; readonly tools: ToolFacts | undefined }
@@ -195,6 +215,7 @@ export function newLive(
     inbox: new Map(),
     ownTools: { tools, traits },
     ownModels: { model, fallbacks },
+    unresolved: [],
     given: undefined,
     request: undefined,
     asks: [],

@@ -123,7 +123,17 @@ function emitEvent(decision: Decision, requestId: string, given: EventDraft, ite
   if (request?.id !== requestId) return decision;
   const event = withObject(request, given);
   const emitted = effects(decision, { type: "emit", event, iteration });
+  if (event.kind === "request_started") return emitUnresolved(emitted, iteration);
   return TERMINAL.has(event.kind) ? updateRequest(emitted, { hasEmittedEnd: true }) : emitted;
+}
+
+/** For each request, also for one that is resumed in a process without the code. */
+export function emitUnresolved(decision: Decision, iteration: number): Decision {
+  const { unresolved } = decision.live;
+  return effects(
+    decision,
+    ...unresolved.map((data) => ({ type: "emit", iteration, event: { kind: "tool_unresolved", data } }) as const),
+  );
 }
 
 /** The checked object is not in the log, so the agent does not know it. */

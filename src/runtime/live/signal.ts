@@ -2,7 +2,7 @@ import type { Check, LlmStream, Summarize, ToolExec } from "../../agent/directiv
 import type { EventDraft, Suspension } from "../../agent/event.ts";
 import type { ReactAgent } from "../../agent/react/agent.ts";
 import type { EndedRun, Run } from "../../agent/react/state.ts";
-import type { CommandEnd, Failure, Signal } from "../../agent/signal.ts";
+import type { Failure, Signal } from "../../agent/signal.ts";
 import type { CommandInput, CommandOutcome, ConsumedCommand, Command as InboxRow } from "../../stores/command.ts";
 import type { AppendResult } from "../../stores/port.ts";
 import type { Entry } from "../../thread/entry.ts";
@@ -10,7 +10,7 @@ import type { JsonObject, JsonValue } from "../../thread/json.ts";
 import type { Thread } from "../../thread/thread.ts";
 import type { TokenCounter } from "../../tokens/counter.ts";
 import type { ErrorOrigin } from "../callbacks.ts";
-import type { Command, Live, QueuedAsk, ToolFacts, Turn } from "./live.ts";
+import type { CallerAnswer, Command, Live, QueuedAsk, ToolFacts } from "./live.ts";
 
 /** What happened to a live thread, outside or by an effect. */
 export type LiveSignal =
@@ -30,7 +30,23 @@ export type LiveSignal =
   /** A tool call starts to run. */
   | { readonly type: "begun"; readonly toolCallId: string }
   | { readonly type: "ask"; readonly ask: QueuedAsk }
-  | { readonly type: "withdraw"; readonly askId: string; readonly error: unknown }
+  /** Of the ask that waits with this id, or with this request id; without both, of all. */
+  | {
+      readonly type: "withdraw";
+      readonly askId?: string;
+      readonly requestId?: string;
+      readonly error: unknown;
+      readonly reply?: string;
+    }
+  /** Rows were amended or withdrawn from here: read them. */
+  | { readonly type: "look"; readonly reply: string }
+  /** Rows get an outcome without an entry. */
+  | {
+      readonly type: "consume";
+      readonly consumes: readonly ConsumedCommand[];
+      readonly then: readonly CallerAnswer[];
+      readonly metadata: JsonObject;
+    }
   | { readonly type: "prepared"; readonly askId: string; readonly given: Given }
   /** The log was read again, and has an open request that the ask waits for. */
   | { readonly type: "postponed"; readonly askId: string }
@@ -45,8 +61,13 @@ export type LiveSignal =
   /** `isAmple`: it surely reaches far enough. */
   | { readonly type: "loaded"; readonly id: string; readonly thread: Thread; readonly isAmple: boolean }
   | { readonly type: "minted"; readonly id: string }
-  /** The command is a row. `outcome`: it was answered before. */
-  | { readonly type: "posted"; readonly id: string; readonly outcome: CommandOutcome | undefined }
+  /** The command is a row. It may have been posted before: then it has an outcome, or `row` is what it is now. */
+  | {
+      readonly type: "posted";
+      readonly id: string;
+      readonly outcome?: CommandOutcome | undefined;
+      readonly row?: InboxRow | undefined;
+    }
   | { readonly type: "inbox_read"; readonly id: string; readonly rows: readonly InboxRow[] }
   | {
       readonly type: "restored";
@@ -74,7 +95,9 @@ export interface Change {
 export interface Given {
   readonly systemPrompt?: string | undefined;
   /** The tools of the agent as they were set, and the seqs of the settings that were read. */
-  readonly held?: { readonly facts: ToolFacts; readonly seqs: readonly number[] } | undefined;
+  readonly held?:
+    | { readonly facts: ToolFacts; readonly seqs: readonly number[]; readonly unresolved: Live["unresolved"] }
+    | undefined;
   readonly tools?: ToolFacts | undefined;
   /** The names of the models, and those that are stored with the ask. */
   readonly models?: { readonly names: readonly string[]; readonly stored?: readonly string[] } | undefined;
@@ -147,15 +170,7 @@ export type Effect =
   | { readonly type: "interrupt"; readonly reason: unknown }
   /** What was given with a request is not needed any more. */
   | { readonly type: "forget"; readonly requestId: string }
-  | {
-      readonly type: "settle";
-      readonly reply: string;
-      readonly turn?: Turn;
-      readonly value?: unknown;
-      readonly error?: unknown;
-    }
-  | { readonly type: "settle_ask"; readonly askId: string; readonly error?: unknown; readonly known?: Entry }
-  | { readonly type: "outcome"; readonly commandId: string; readonly end: CommandEnd }
+  | CallerAnswer
   /** The thread is let go. Commands that are rows wait for the next process. */
   | { readonly type: "settle_all"; readonly reason: "closed" | "suspended"; readonly error: unknown }
   /** `at`: a time by the clock, instead of `ms` from now. */

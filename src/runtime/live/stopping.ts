@@ -57,9 +57,13 @@ function repliesOf(hold: Hold | undefined): readonly string[] {
   if (hold === undefined) return [];
   switch (hold.type) {
     case "shorten":
+    case "post_ask":
+    case "consume":
       return [];
     case "restore":
       return hold.after.flatMap(({ reply }) => reply ?? []);
+    case "read_inbox":
+      return [hold.turn?.reply ?? hold.reply ?? []].flat();
     case "load_for_read":
       return [hold.read.reply];
     default:
@@ -74,7 +78,9 @@ export function closeLive(decision: Decision, gaveUp: boolean): Decision {
   const refused = refuseAsks(update(decision, { isAsking: false }), stopping.why);
   const { why: error } = stopping;
   const replies = repliesOf(decision.live.hold).map((reply) => ({ type: "settle", reply, error }) as const);
-  const suspended = suspendRequest(effects(refused, ...replies), suspensionIn(decision.live), {});
+  const { hold } = decision.live;
+  const told = effects(refused, ...replies, ...(hold?.type === "consume" ? hold.then : []));
+  const suspended = suspendRequest(told, suspensionIn(decision.live), {});
   const closed = update(suspended, { stopping: { ...stopping, phase: "closed" }, hold: undefined });
   return effects(
     closed,

@@ -2,7 +2,7 @@ import { type ReactAgent, type Step, willOnlyWait } from "../../agent/react/agen
 import type { Run } from "../../agent/react/state.ts";
 import { isPlainObject, type JsonObject } from "../../thread/json.ts";
 import type { Thread } from "../../thread/thread.ts";
-import type { Live } from "./live.ts";
+import type { Live, QueuedAsk } from "./live.ts";
 import type { Moment } from "./signal.ts";
 
 /**
@@ -34,7 +34,7 @@ function storedIn({ metadata }: Thread, { requestId }: Run): number {
 
 /** Metadata of the thread to append with the entries: the status of the agent, and the number of the last event if entries do not show it. */
 export function metadataOf(
-  { request }: Live,
+  { request, asks }: Live,
   before: ReactAgent,
   { agent: after, directives }: Step,
   { eventSeq }: Moment,
@@ -43,13 +43,23 @@ export function metadataOf(
   const isCurrent = request?.phase === "running" || request?.phase === "waiting";
   return {
     ...eventNumbers(after, isCurrent ? eventSeq : 0, more),
-    ...changedStatus(before, after),
+    ...changedStatus(before, after, asks.some(waitsAsRow)),
   };
 }
 
+function waitsAsRow({ row }: QueuedAsk): boolean {
+  return row === "waits";
+}
+
+/** The status of a thread whose last ask has left the queue without a request. Before, it was `running`, so that hosts recover the thread. */
+export function restingStatus({ agent, asks }: Live): JsonObject {
+  const { run, last } = agent.state;
+  return run !== undefined || last === undefined || asks.some(waitsAsRow) ? {} : { status: last.end.status };
+}
+
 /** The status of the thread, if an append changes it. */
-export function changedStatus(before: ReactAgent, after: ReactAgent): JsonObject {
-  const status = statusOf(after);
+export function changedStatus(before: ReactAgent, after: ReactAgent, hasAsks = false): JsonObject {
+  const status = after.state.run === undefined && hasAsks ? "running" : statusOf(after);
   return status === undefined || status === statusOf(before) ? {} : { status };
 }
 

@@ -17,7 +17,7 @@ import { failureOf, RequestError } from "../request/request-error.ts";
 import { askDecided } from "./asks.ts";
 import { breakDown } from "./breakage.ts";
 import { currentRequest, effects, followedBy, update, updateRequest, wait } from "./decision.ts";
-import { consumedBy, endCommandOf, withoutCommand } from "./inbox.ts";
+import { consumedAsk, consumedBy, endCommandOf, withoutCommand, withoutRows } from "./inbox.ts";
 import type { Hold, Turn } from "./live.ts";
 import { performDirective } from "./perform-directive.ts";
 import { lookAtRequest, setApprovalTimer } from "./request-state.ts";
@@ -68,8 +68,13 @@ export function decideTurn(decision: Decision, turn: Turn, moment: Moment): Deci
 function takeStep(decision: Decision, turn: Turn, step: Step, moment: Moment): Decision {
   const { agent: before } = decision.live;
   const fresh = { ...turn, todo: step.directives };
-  const consumes = consumedBy(decision.live, step.directives);
   const hasEntries = step.agent.thread.rev > before.thread.rev;
+  const [ask] = turn.signal.type === "ask" && hasEntries ? decision.live.asks : [];
+  const delivered = { status: "delivered", seq: before.thread.rev } as const;
+  const consumes = [
+    ...consumedBy(decision.live, step.directives),
+    ...(ask === undefined ? [] : consumedAsk(decision.live, ask, delivered)),
+  ];
   if (!hasEntries && consumes.length === 0) return performTurn(update(decision, { agent: step.agent }), fresh, moment);
   const metadata = hasEntries ? metadataOf(decision.live, before, step, moment) : {};
   const end = decision.live.postsCommands ? endCommandOf(decision.live, step) : undefined;
@@ -126,10 +131,7 @@ export function appended(
   moment: Moment,
 ): Decision {
   const agent = adopted(decision.live.agent, step.agent, result);
-  const { inbox: before } = decision.live;
-  const done = new Set(consumes.map(({ id }) => id));
-  const inbox = done.size === 0 ? before : new Map([...before].filter(([id]) => !done.has(id)));
-  const current = update(decision, { agent, inbox, nextRetryMs: undefined });
+  const current = update(withoutRows(decision, consumes), { agent, nextRetryMs: undefined });
   return performTurn(withEnd(current, endCommandOf(decision.live, step)), turn, moment);
 }
 

@@ -8,6 +8,7 @@ import type { WaitingCallInput } from "../../stores/waiting-call.ts";
 import type { Entry, EntryInput } from "../../thread/entry.ts";
 import { HeddleError, ThreadError } from "../../thread/errors.ts";
 import { isPlainObject } from "../../thread/json.ts";
+import { checkName } from "../../thread/options.ts";
 import type { Effect, LiveSignal } from "../live/signal.ts";
 import type { RuntimePorts } from "../ports.ts";
 import type { Holder } from "../session/holder.ts";
@@ -41,7 +42,7 @@ export async function answerOf(
       return { type: "loaded", id, thread, isAmple: isAmple(thread, tail, error, requests) };
     }
     case "post":
-      return { type: "posted", id, outcome: await post(scene, holder?.epoch, effect.command) };
+      return { type: "posted", id, ...(await post(scene, holder?.epoch, effect.command)) };
     case "read_inbox":
       return { type: "inbox_read", id, rows: await retryStore(ports, () => store.pending(threadId)) };
     case "restore": {
@@ -66,34 +67,58 @@ export async function waitingRows(
   return holder === undefined ? [] : retryStore(ports, () => store.pending(threadId));
 }
 
-/** Makes a command durable, unless another process has the thread. Returns the outcome of one that was answered before. */
-function post(place: Place, epoch: number | undefined, command: CommandInput): Promise<CommandOutcome | undefined> {
+/** What became of a command that was posted before: its outcome, or its row, which may have been amended since. */
+interface Posted {
+  readonly outcome?: CommandOutcome | undefined;
+  readonly row?: Command | undefined;
+}
+
+/** Makes a command durable, unless another process has the thread. */
+function post(place: Place, epoch: number | undefined, command: CommandInput): Promise<Posted> {
   const { store, ports, threadId } = place;
+  const find = async (): Promise<Command | undefined> =>
+    (await store.pending(threadId)).find(({ id }) => id === command.id);
   return retryStore(ports, async () => {
     try {
       const { replayed } = await store.append(threadId, [], { epoch, posts: [{ threadId, command }] });
-      return replayed ? (await store.post(threadId, command)).outcome : undefined;
+      if (!replayed) return {};
+      const { outcome } = await store.post(threadId, command);
+      return outcome === undefined ? { row: await find() } : { outcome };
     } catch (error) {
-      if (!CommandError.isInstance(error) || command.type !== "steer") throw error;
-      // Words with this id were sent before, to an earlier request or with other content. They are not sent twice.
-      const isPending = (await store.pending(threadId)).some(({ id }) => id === command.id);
-      if (isPending) throw error;
-      return store.outcome(threadId, command.id);
+      if (!CommandError.isInstance(error) || command.type === "context_op") throw error;
+      // A command with this id was sent before, to an earlier request or with other content. It is not sent twice.
+      const row = await find();
+      if (row !== undefined && command.type !== "ask") throw error;
+      return row === undefined ? { outcome: await store.outcome(threadId, command.id) } : { row };
     }
   });
 }
 
+/** The caller got an error already. A row that is not there, or that has an outcome, is not in the way. */
+export async function withdrawRow(
+  { store, threadId, onError }: Place & Pick<Scene, "onError">,
+  id: string,
+): Promise<void> {
+  try {
+    await store.withdraw(threadId, id);
+  } catch (error) {
+    if (!CommandError.isInstance(error)) onError(error, { code: "command_not_withdrawn", threadId });
+  }
+}
+
 /** Version 0.1 kept the operation that waited for the end of a request beside the log. It becomes a row. */
-export async function moveEarlierOperation(place: Place, epoch: number): Promise<void> {
-  const { store, ports, threadId } = place;
+export async function moveEarlierOperation(place: Place & Pick<Scene, "warn">, epoch: number): Promise<void> {
+  const { store, ports, threadId, warn } = place;
   const key = threadKey("context_op", threadId);
   const operation = await retryStore(ports, () => store.getCheckpoint(key));
   if (operation === undefined) return;
   try {
-    const id = String(isPlainObject(operation) && operation["opId"]);
+    const id = isPlainObject(operation) ? operation["opId"] : undefined;
+    checkName("opId", id);
     await post(place, epoch, { id, type: "context_op", operation });
   } catch (error) {
     if (!ThreadError.isInstance(error) && !CommandError.isInstance(error)) throw error; // else no command can have this id
+    warn(`Thread ${threadId}: a context operation of version 0.1 had waited and is dropped: ${error.message}`);
   }
   await retryStore(ports, () => store.deleteCheckpoint(key));
 }

@@ -7,13 +7,14 @@ import { continuedBy } from "../../agent/react/state.ts";
 import type { Signal } from "../../agent/signal.ts";
 import type { HeldSettings } from "../../lanes/setting.ts";
 import type { Entry } from "../../thread/entry.ts";
+import { HeddleError } from "../../thread/errors.ts";
 import { type JsonObject, type JsonValue, sameJson } from "../../thread/json.ts";
 import { giveToRequest, mustWait } from "../live/asks.ts";
 import type { Live, QueuedAsk } from "../live/live.ts";
 import type { Given } from "../live/signal.ts";
-import { chooseModels, type ModelSources, namesOf, setModels } from "../model/find-models.ts";
-import { notAccepted, RequestError } from "../request/request-error.ts";
-import { factsOf, loadCounter, type PromptSource, promptFor } from "../server/given.ts";
+import { chooseModels, findModelsAgain, type ModelSources, namesOf, setModels } from "../model/find-models.ts";
+import { notAccepted, RequestError, requestReused } from "../request/request-error.ts";
+import { factsOf, GivenError, loadCounter, makeAgain, type PromptSource, promptFor } from "../server/given.ts";
 import { findAsk, type RequestLog } from "../server/past-request.ts";
 import { hookAnswer, untilAborted } from "../time-limits.ts";
 import type { HeldTools } from "../tools/held-tools.ts";
@@ -34,6 +35,7 @@ export interface AskedThread extends Omit<RequestLog, "agent" | "options">, Prom
   readonly options: RequestLog["options"] &
     PromptSource["options"] &
     ModelSources["options"] &
+    Parameters<typeof makeAgain>[0] &
     Pick<ThreadOptions, "definition">;
   readonly live: Live;
   mend(): Promise<void>;
@@ -53,38 +55,44 @@ type Prepared =
 export async function prepareAsk(
   thread: AskedThread,
   ask: QueuedAsk,
-  { context, tools, model, headers, signal }: AskFunctions,
+  functions: AskFunctions | undefined,
 ): Promise<Prepared> {
   const { id: askId, requestId, content, continues, options } = ask;
   const continued = continues === undefined ? {} : { continues };
+  const signal = functions?.signal;
   await thread.mend(); // what has failed here would look like an open request
   if (signal?.aborted) throw askAborted();
   thread.stopped.throwIfAborted();
   const known = ask.keys.length === 0 ? undefined : await wanted(thread, signal, () => findKnown(thread, ask));
   if (known !== undefined) return { type: "unprepared", askId, known };
-  if (mustWait(thread.live)) return { type: "postponed", askId };
+  if (mustWait(thread.live, ask)) return { type: "postponed", askId };
   // While a request is open the agent refuses every other one: no function of the caller runs for it.
   const { agent } = thread;
   if (agent.state.run !== undefined) {
     const { directives } = handleAsk(agent, { type: "ask", requestId, content, options, ...continued });
     if (directives.some(({ type }) => type === "emit_request_error")) return { type: "prepared", askId, given: {} };
   }
-  const facts = tools === undefined ? undefined : await wanted(thread, signal, () => factsOf(tools, thread.hookLimit));
+  const { context, tools, facts, headers } = await wanted(thread, signal, () => givenWith(thread, ask, functions));
   if (tools !== undefined) thread.lend(requestId, { tools });
   if (headers !== undefined) thread.lend(requestId, { headers });
   const settings = withMode(heldFor(agent), options.mode);
   const prepareTools = () => thread.prepareTools(settings);
   const held = await (settings.tools.size === 0 ? prepareTools() : wanted(thread, signal, prepareTools));
   const { definition, threadId } = thread.options;
-  const isStatic =
-    model === undefined && setModels(definition, settings) === undefined && ownModels(definition).length > 0;
   const scope = { context: context as never, state: { threadId, requestId, thread: agent.thread } }; // as the caller typed it
-  const found = isStatic ? undefined : await wanted(thread, signal, () => chooseModels(thread, model, settings, scope));
+  const find = () =>
+    functions === undefined && options.model !== undefined
+      ? findModelsAgain(thread, options.model, settings, scope)
+      : chooseModels(thread, functions?.model, settings, scope);
+  const isSet = options.model !== undefined || setModels(definition, settings) !== undefined;
+  const isStatic = !isSet && ownModels(definition).length > 0;
+  const found = isStatic ? undefined : await wanted(thread, signal, find);
   if (found !== undefined) thread.lend(requestId, { models: found.models });
   const models = found && namesOf(found);
   const counted = options.contextPolicy ?? settings.contextPolicy ?? {};
   const exactCounter = await loadCounter(thread, counted, models?.names[0]);
-  const hasFunction = typeof definition.systemPrompt === "function";
+  const isLost = options.hasContext === true && context === undefined; // the prompt could throw
+  const hasFunction = typeof definition.systemPrompt === "function" && !isLost;
   const prompt = hasFunction ? await wanted(thread, signal, () => promptFor(thread, settings, context)) : {};
   const given: Given = { ...prompt, context, tools: facts, models, exactCounter, held };
   await checkAccepted(thread, ask, given, signal);
@@ -122,6 +130,28 @@ async function checkAccepted(
   throw notAccepted(requestId, { code: "not_accepted", message });
 }
 
+/** Those of the caller, or of the host for an ask of another process. What the host cannot make fails the request as `options_lost`. */
+async function givenWith(
+  { options, hookLimit }: AskedThread,
+  { requestId, refs = {}, options: asked }: QueuedAsk,
+  functions: AskFunctions | undefined,
+): ReturnType<typeof makeAgain> {
+  if (functions !== undefined) {
+    const { context, tools, headers } = functions;
+    return tools === undefined
+      ? { context, headers }
+      : { context, headers, tools, facts: await factsOf(tools, hookLimit) };
+  }
+  try {
+    return await makeAgain(options, { refs, asked }, hookLimit);
+  } catch (error) {
+    if (!(error instanceof GivenError)) throw error;
+    const { cause, code, message } = error;
+    options.onError(cause, { code, threadId: options.threadId, requestId });
+    throw new RequestError({ code, requestId, message, cause });
+  }
+}
+
 /** What a function of the caller gives, unless the caller or the server stops waiting: it may never end. */
 async function wanted<Value>(
   { stopped }: AskedThread,
@@ -140,7 +170,7 @@ async function findKnown(thread: AskedThread, { keys, ...words }: QueuedAsk): Pr
   for (const [ref, value] of keys) {
     const ask = await find(thread, ref, value);
     if (ask === undefined) continue;
-    if (!hasWords(ask, words)) throw reused(ask.refs.requestId ?? "", ref);
+    if (!hasWords(ask, words)) throw requestReused(ask.refs.requestId ?? "", ref);
     return ask;
   }
   return undefined;
@@ -161,12 +191,17 @@ export function hasWords(entry: Entry, { content, continues }: Pick<QueuedAsk, "
   return sameJson((entry.payload as JsonObject)["content"], content as JsonValue); // both are JSON
 }
 
-export function reused(requestId: string, ref: string): RequestError {
-  const key = ref === "requestId" ? "requestId" : `refs.${ref}`;
-  const message = `A message with this ${key} was asked before with other content. Send changed content under a new ${key}. \`result\` has the answer to the earlier one.`;
-  return new RequestError({ code: "request_id_reused", requestId, message });
-}
-
 export function askAborted(): RequestError {
   return new RequestError({ code: "request_cancelled", message: "The signal was aborted before the ask was put." });
+}
+
+/** An ask of another process has no caller here. One that is suspended waits for the next process. */
+export function warnOfRefused(
+  { threadId, warn }: Pick<ThreadOptions, "threadId" | "warn">,
+  askId: string,
+  error: unknown,
+): void {
+  if (RequestError.isInstance(error) && error.code === "request_suspended") return;
+  const why = HeddleError.isInstance(error) ? error.message : "unexpected error.";
+  warn(`Thread ${threadId}: the ask of ${askId} had waited in the inbox, and was not taken: ${why}`);
 }

@@ -117,6 +117,18 @@ export function notAccepted(requestId: string, { code, message, retryable = fals
   return new RequestError({ code, requestId, message, retryable });
 }
 
+export function queueFull(requestId: string, most: number): RequestError {
+  const message = `${most} asks wait already (maxPending). Wait until one was taken, withdraw one, or raise maxPending.`;
+  return new RequestError({ code: "queue_full", requestId, retryable: true, message });
+}
+
+/** The error of an ask whose id or key has other content in the log, or in the inbox. */
+export function requestReused(requestId: string, ref: string): RequestError {
+  const key = ref === "requestId" ? "requestId" : `refs.${ref}`;
+  const message = `A message with this ${key} was asked before with other content. Send changed content under a new ${key}. \`result\` has the answer to the earlier one.`;
+  return new RequestError({ code: "request_id_reused", requestId, message });
+}
+
 /** An error as data. The text of any error other than a HeddleError is left out, because it may be secret. */
 export function failureOf(error: unknown, otherwise: Failure): Failure {
   if (HeddleError.isInstance(error)) return { code: error.code, message: error.message, retryable: error.retryable };

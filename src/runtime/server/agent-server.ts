@@ -24,6 +24,7 @@ import { findModels } from "../model/find-models.ts";
 import {
   checkAskOptions,
   checkBranchOptions,
+  checkCancelRequest,
   checkContextOperation,
   checkDecider,
   checkResultOptions,
@@ -34,14 +35,16 @@ import {
   checkSteerOptions,
   checkStopOptions,
   checkSummarizeOptions,
+  checkTexts,
 } from "../option-names.ts";
 import type { AgentRequest, SteerAnswer } from "../request/request.ts";
-import { RequestError, requestCancelled } from "../request/request-error.ts";
+import { RequestError } from "../request/request-error.ts";
 import type { RequestResult } from "../request/result.ts";
 import { checkEdited } from "../tools/approval.ts";
 import { outcomeOf } from "../tools/result.ts";
 import { questionAnswer } from "../tools/validate.ts";
 import { ask, continueRequest } from "./ask.ts";
+import { cancel, finish } from "./cancel.ts";
 import { commandRefs, decisionOf, rememberOf } from "./command-refs.ts";
 import { explain, view } from "./explain.ts";
 import { factsOf } from "./given.ts";
@@ -50,6 +53,7 @@ import type {
   ApproveOptions,
   AskArguments,
   AskOptions,
+  CancelRequestOptions,
   DecideOptions,
   Decider,
   ResultOptions,
@@ -60,6 +64,7 @@ import type {
   StopOptions,
 } from "./options.ts";
 import { resultOfRequest } from "./past-request.ts";
+import { amendCommand, type PendingCommand, pendingCommands, rereadInbox, withdrawCommand } from "./pending.ts";
 import { revokeRule, set } from "./set.ts";
 import { type StartHooks, serverStopped, startLoop } from "./start.ts";
 import { steer } from "./steer.ts";
@@ -250,24 +255,44 @@ export class AgentServer<Given extends AnyAgent = AnyAgent> implements AsyncDisp
   }
 
   /**
+   * The asks, messages and context operations that wait, in their order. They are read from the inbox of the thread, so any process
+   * may change them.
+   */
+  pending(): Promise<readonly PendingCommand[]> {
+    return pendingCommands(this.#live.options);
+  }
+
+  /** Gives an ask or a message that waits other content. One that was taken meanwhile is `command_settled`. */
+  async amend(id: string, content: Content): Promise<void> {
+    await amendCommand(this.#live.options, id, content);
+    await rereadInbox(this.#live);
+  }
+
+  /** Takes back a command that waits. The caller of an ask gets `request_cancelled`, the receipt of a message says `withdrawn`. */
+  async withdraw(id: string): Promise<void> {
+    await withdrawCommand(this.#live.options, id);
+    await rereadInbox(this.#live);
+  }
+
+  /**
    * Resolves when the end is durable; false when there was none. Rejects with `request_suspended` when this process no longer
    * runs the request: its end is not known here. Cancel it where it is resumed. With the id of an ask that waits in the queue,
-   * the ask is refused as `request_cancelled`. Without an id, the running request is cancelled, and the next ask has its turn.
+   * the ask is refused as `request_cancelled`. Without an id, the running request is cancelled. Messages for it are dropped. The
+   * next ask has its turn, unless `pending` is "drop". With "return" the promise has all that waited and is dropped.
    */
-  async cancel(requestId?: string, reason?: string, options: SenderOptions = {}): Promise<boolean> {
-    checkSenderOptions("cancel", options);
-    const refs = commandRefs(options);
-    if (requestId !== undefined && this.#live.withdraw(requestId, requestCancelled(requestId, reason ?? CANCELLED)))
-      return true;
-    const request = this.#live.current;
-    if (request === undefined || (requestId !== undefined && request.id !== requestId)) return false;
-    await this.#live.command({
-      type: "cancel",
-      requestId: request.id,
-      ...(reason !== undefined && { reason: reason.toWellFormed() }),
-      ...refs,
-    });
-    return hasEnded(request);
+  cancel(
+    requestId: string | undefined,
+    reason: string | undefined,
+    options: CancelRequestOptions & { readonly pending: "return" },
+  ): Promise<readonly PendingCommand[]>;
+  cancel(requestId?: string, reason?: string, options?: CancelRequestOptions): Promise<boolean>;
+  async cancel(
+    requestId?: string,
+    reason?: string,
+    options: CancelRequestOptions = {},
+  ): Promise<boolean | readonly PendingCommand[]> {
+    checkCancelRequest({ requestId, reason }, options);
+    return cancel(this.#live, { requestId, reason }, options);
   }
 
   /**
@@ -276,10 +301,8 @@ export class AgentServer<Given extends AnyAgent = AnyAgent> implements AsyncDisp
    * does.
    */
   async finish(requestId?: string): Promise<boolean> {
-    const request = this.#live.current;
-    if (request === undefined || (requestId !== undefined && request.id !== requestId)) return false;
-    await this.#live.command({ type: "finish", requestId: request.id, terminationReason: "stopped" });
-    return hasEnded(request);
+    checkTexts({ requestId });
+    return finish(this.#live, requestId);
   }
 
   /** Changes the context of a lane. While a request runs, changes are deferred, and applied in order at its end. */
@@ -423,16 +446,7 @@ export class AgentServer<Given extends AnyAgent = AnyAgent> implements AsyncDisp
   }
 }
 
-/** Rejects for a request that was suspended: another process may resume it. */
-async function hasEnded({ result }: AgentRequest): Promise<true> {
-  await result.catch((error: unknown) => {
-    if (RequestError.isInstance(error) && error.code === "request_suspended") throw error;
-  });
-  return true;
-}
-
 const GRACE_MS = 30_000;
-const CANCELLED = "The ask was cancelled before its turn.";
 
 const METHODS = { steer: "steer", inject: "inject", follow_up: "followUp", repair: "steer" } as const;
 

@@ -4,9 +4,9 @@ import { copyJsonRepaired, isPlainObject } from "../../thread/json.ts";
 import type { Content, UserMessage } from "../../thread/message.ts";
 import { checkName } from "../../thread/options.ts";
 import type { Loop } from "../loop.ts";
-import { askAborted, hasWords, reused } from "../perform/prepare-ask.ts";
+import { askAborted, hasWords } from "../perform/prepare-ask.ts";
 import type { AgentRequest } from "../request/request.ts";
-import { RequestError } from "../request/request-error.ts";
+import { RequestError, requestReused } from "../request/request-error.ts";
 import type { AskOptions } from "./options.ts";
 import { findAsk, pastRequest, type RequestLog, requestNotFound } from "./past-request.ts";
 import { givenBefore } from "./start.ts";
@@ -89,7 +89,7 @@ export async function askedBefore(
   for (const [ref, value] of keysOf(options)) {
     const ask = await findAsk(log, ref, value);
     if (ask === undefined) continue;
-    if (!hasWords(ask, { content })) throw reused(ask.refs.requestId ?? "", ref);
+    if (!hasWords(ask, { content })) throw requestReused(ask.refs.requestId ?? "", ref);
     return pastRequest(log, ask);
   }
   return undefined;

@@ -3,12 +3,15 @@ import type { AnyAgent } from "../../agent/definition/config.ts";
 import type { Tools } from "../../agent/definition/tool.ts";
 import type { ReactAgent } from "../../agent/react/agent.ts";
 import { setPrompt } from "../../agent/react/call-context.ts";
+import type { StoredRequestOptions } from "../../agent/signal.ts";
 import type { HeldSettings } from "../../lanes/setting.ts";
 import type { ContextPolicyInput } from "../../projection/policy/fields.ts";
+import type { Refs } from "../../thread/entry.ts";
 import type { TokenCounter } from "../../tokens/counter.ts";
 import { loadExactCounter } from "../../tokens/exact.ts";
 import type { ErrorOrigin } from "../callbacks.ts";
 import type { ToolFacts } from "../live/live.ts";
+import type { Lent, ThreadOptions } from "../perform/scene.ts";
 import { RequestError } from "../request/request-error.ts";
 import { type HookLimit, hookAnswer } from "../time-limits.ts";
 import { toolSettings } from "./settings.ts";
@@ -68,4 +71,68 @@ interface CounterSource {
 export async function factsOf(tools: Tools, limit?: HookLimit): Promise<ToolFacts> {
   checkAgentTools(tools);
   return toolSettings(tools, limit);
+}
+
+/** The context and the tools of an ask of another process, which are never stored: the functions of the server or host make them. */
+export async function makeAgain(
+  { threadId, definition, context: contextOf, tools: toolsOf, headers: headersOf }: GivenFunctions,
+  { refs, asked }: { readonly refs: Refs; readonly asked: StoredRequestOptions },
+  limit: HookLimit,
+): Promise<MadeAgain> {
+  const context = await again("context", limit, () => contextOf(threadId, refs, definition.name));
+  const tools = toolsOf && (await again("tools", limit, () => toolsOf(threadId, refs, definition.name)));
+  const facts = tools === undefined ? undefined : await again("tools", limit, () => factsOf(checkTools(tools), limit));
+  const headers =
+    asked.askedHeaders &&
+    headersOf &&
+    (await again("headers", limit, () => headersOf(threadId, refs, definition.name)));
+  return { context, tools, facts, headers };
+}
+
+type GivenFunctions = Pick<ThreadOptions, "threadId" | "definition" | "context" | "tools" | "headers">;
+
+interface MadeAgain {
+  readonly context: unknown;
+  readonly tools?: Tools | undefined;
+  readonly facts?: ToolFacts | undefined;
+  readonly headers?: Lent["headers"] | undefined;
+}
+
+/** Of a caller without types. Nothing that is not an object has tools. */
+function checkTools(tools: Tools): Tools {
+  if (typeof tools === "object" && tools !== null) return tools;
+  throw new TypeError("The function `tools` must return an object with tools, or undefined.");
+}
+
+const FAILED = {
+  context: { code: "context_failed" },
+  tools: { code: "tools_failed" },
+  headers: { code: "headers_failed" },
+} as const;
+
+export async function again<Value>(
+  name: keyof typeof FAILED,
+  limit: HookLimit,
+  make: () => Value | Promise<Value>,
+): Promise<Value> {
+  try {
+    return await hookAnswer(limit, { name: `The function \`${name}\``, ...FAILED[name] }, make);
+  } catch (cause) {
+    throw limit.signal?.aborted ? cause : new GivenError(name, cause);
+  }
+}
+
+/** The caller's own `context`, `tools` or `headers` function threw or did not answer: the request cannot be resumed, now or at the next start. */
+export class GivenError extends Error {
+  readonly code: (typeof FAILED)[keyof typeof FAILED]["code"];
+
+  constructor(name: keyof typeof FAILED, cause: unknown) {
+    const { code } = FAILED[name];
+    const isLate = RequestError.isInstance(cause) && cause.code === code;
+    const message = isLate
+      ? cause.message
+      : `The function \`${name}\`, which makes again what the request was asked with, threw an error. See \`cause\` or onError, and ask again.`;
+    super(message, { cause });
+    this.code = code;
+  }
 }

@@ -166,6 +166,12 @@ export interface SettingOptions extends Decider {
   readonly opId?: string | undefined;
 }
 
+/** Options of `cancel` of a server or host. */
+export interface CancelRequestOptions extends SenderOptions {
+  /** What becomes of asks that wait in the queue. "return" drops them too, and resolves to all that waited. Default "keep". */
+  readonly pending?: "keep" | "drop" | "return" | undefined;
+}
+
 /** Options of `steer`, `inject` and `followUp`. */
 export interface SteerOptions extends SenderOptions {
   /** Deliver the message only to this request. Default: the request that is open. */

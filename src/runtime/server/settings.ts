@@ -65,6 +65,9 @@ export async function settingsFor(
     },
     isChecked: definition.stopWhen !== undefined || limits?.costUsd !== undefined,
     repeatedCalls: limits?.repeatedCalls,
+    steering: definition.steering,
+    followUps: definition.followUps,
+    maxPending: definition.maxPending,
   };
 }
 

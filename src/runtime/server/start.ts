@@ -1,7 +1,6 @@
 import type { AnyAgent, OnNeedsSummary } from "../../agent/definition/config.ts";
 import { isAgent } from "../../agent/definition/define-agent.ts";
 import { AgentError } from "../../agent/definition/errors.ts";
-import type { Tools } from "../../agent/definition/tool.ts";
 import type { AgentEvent } from "../../agent/event.ts";
 import type { ReactAgent } from "../../agent/react/agent.ts";
 import { heldFor } from "../../agent/react/call-context.ts";
@@ -26,10 +25,10 @@ import { loadAgent } from "../session/load.ts";
 import type { NodeLease } from "../session/node-lease.ts";
 import { refTokens, type TokenPorts, type Tokens, tokenConfigOf } from "../session/tokens.ts";
 import { guardTelemetry, noTelemetry } from "../telemetry/telemetry.ts";
-import { type HookLimit, hookAnswer, untilAborted } from "../time-limits.ts";
+import { untilAborted } from "../time-limits.ts";
 import { findHeldTools, toolSources } from "../tools/held-tools.ts";
 import { explainNext } from "./explain.ts";
-import { factsOf, loadCounter, promptFor } from "./given.ts";
+import { again, GivenError, loadCounter, makeAgain, promptFor } from "./given.ts";
 import type { AskOptions, ServerOptions } from "./options.ts";
 import { settingsFor } from "./settings.ts";
 
@@ -161,9 +160,9 @@ async function openLoop(options: ThreadOptions, first: StartHooks["first"], sign
   const loaded = await loadAgent(store, threadId, settings, ports);
   const { tools, traits } = settings;
   const sources = { ...toolSources(options), facts: { tools, traits } };
-  const { code, facts } = await findHeldTools(sources, heldFor(loaded));
+  const { code, facts, unresolved } = await findHeldTools(sources, heldFor(loaded));
   const agent = { ...loaded, settings: { ...settings, ...facts } };
-  const loop = new Loop(options, startOf(agent, options), { code, facts: sources.facts });
+  const loop = new Loop(options, { ...startOf(agent, options), unresolved }, { code, facts: sources.facts });
   try {
     const { run } = agent.state;
     const asked = (await first?.(agent)) ?? ({ type: "resume", recover: definition.recover } as const);
@@ -173,6 +172,7 @@ async function openLoop(options: ThreadOptions, first: StartHooks["first"], sign
     if (run !== undefined && holder !== undefined) await moveEarlierOperation(loop.scene, holder.epoch);
     await loop.open({ rows: await waitingRows(loop.scene, holder), first: run && asked, given });
     if (agent.thread.firstSeq > 0) await loop.readAhead(explainNext);
+    if (run === undefined && asked.type === "resume") await loop.nextAsk(); // it is the request of the server
     return loop;
   } catch (error) {
     void loop.stop(0, serverStopped()).catch(() => undefined); // nobody got it
@@ -211,30 +211,14 @@ async function givenAgain(
   { requestId, refs: json, options: asked }: Run,
   signal: AbortSignal,
 ): Promise<Given> {
-  const {
-    threadId,
-    tools: toolsOf,
-    headers: headersOf,
-    context: contextOf,
-    warn,
-    onError,
-    ports,
-    definition,
-  } = loop.options;
+  const { threadId, warn, onError, ports, definition } = loop.options;
   const limit = { ports, timeoutMs: definition.hookTimeoutMs, signal };
   const refs = json as Refs; // of the ask
   try {
-    const context = await again("context", limit, () => contextOf(threadId, refs, definition.name));
+    const { context, tools, facts, headers } = await makeAgain(loop.options, { refs, asked }, limit);
     const isLost = asked.hasContext === true && context === undefined;
     if (isLost) warn(noContext(threadId, requestId));
-    const tools = toolsOf && (await again("tools", limit, () => toolsOf(threadId, refs, definition.name)));
-    const facts =
-      tools === undefined ? undefined : await again("tools", limit, () => factsOf(checkTools(tools), limit));
     if (tools !== undefined) loop.lend(requestId, { tools });
-    const headers =
-      asked.askedHeaders &&
-      headersOf &&
-      (await again("headers", limit, () => headersOf(threadId, refs, definition.name)));
     if (headers !== undefined) loop.lend(requestId, { headers });
     const held = heldFor(loop.agent);
     const scope = { context: context as never, state: { threadId, requestId, thread: loop.agent.thread } }; // as the caller typed it
@@ -250,45 +234,6 @@ async function givenAgain(
     const { cause, code, message } = error;
     onError(cause, { code, threadId, requestId });
     return { failed: { error: cause, code, message } };
-  }
-}
-
-/** Of a caller without types. Nothing that is not an object has tools. */
-function checkTools(tools: Tools): Tools {
-  if (typeof tools === "object" && tools !== null) return tools;
-  throw new TypeError("The function `tools` must return an object with tools, or undefined.");
-}
-
-const FAILED = {
-  context: { code: "context_failed" },
-  tools: { code: "tools_failed" },
-  headers: { code: "headers_failed" },
-} as const;
-
-async function again<Value>(
-  name: keyof typeof FAILED,
-  limit: HookLimit,
-  make: () => Value | Promise<Value>,
-): Promise<Value> {
-  try {
-    return await hookAnswer(limit, { name: `The function \`${name}\``, ...FAILED[name] }, make);
-  } catch (cause) {
-    throw limit.signal?.aborted ? cause : new GivenError(name, cause);
-  }
-}
-
-/** The caller's own `context`, `tools` or `headers` function threw or did not answer: the request cannot be resumed, now or at the next start. */
-class GivenError extends Error {
-  readonly code: (typeof FAILED)[keyof typeof FAILED]["code"];
-
-  constructor(name: keyof typeof FAILED, cause: unknown) {
-    const { code } = FAILED[name];
-    const isLate = RequestError.isInstance(cause) && cause.code === code;
-    const message = isLate
-      ? cause.message
-      : `The function \`${name}\`, which makes again what the request was asked with, threw an error. See \`cause\` or onError, and ask again.`;
-    super(message, { cause });
-    this.code = code;
   }
 }
 

@@ -18,7 +18,7 @@ export async function steer(live: Loop, words: Words): Promise<SteerAnswer> {
   const { kind, requestId, id = live.options.ports.ids("steer") } = words;
   const { refs } = commandRefs(words);
   const source = words.source?.toWellFormed();
-  const content = contentOf(words.content);
+  const content = checkedContent(words.content);
   copyJson(id, "steer"); // it goes into the log, which takes JSON only
   const signal = {
     type: "steer" as const,
@@ -49,7 +49,7 @@ function receiptOf(id: string, { end }: CommandSettled): Receipt {
 }
 
 /** The caller's words as they are now. What no log can hold is refused here: later it would be the request that fails. */
-function contentOf(given: Content): Content {
+export function checkedContent(given: Content): Content {
   const content = copyJsonRepaired(given, "content"); // as its type says; here it is checked
   try {
     const words = readContent(content);

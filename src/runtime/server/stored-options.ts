@@ -1,5 +1,6 @@
 import type { AgentConfig, AnyAgent, Limits } from "../../agent/definition/config.ts";
 import { fieldProblem, modelChoiceProblem } from "../../agent/definition/define-agent.ts";
+import { modelNames } from "../../agent/definition/language-model.ts";
 import type { RequestLimits, StoredRequestOptions } from "../../agent/signal.ts";
 import { checkedInput } from "../../projection/policy/policy.ts";
 import { copyJsonObject, isPlainObject } from "../../thread/json.ts";
@@ -32,6 +33,7 @@ export function storedOptions(
     ...(deadline !== undefined && { deadline: timeOf(deadline, ports.clock()) }),
     ...(mode !== undefined && { mode: modeName(mode) }),
     ...(headers && { askedHeaders: headerNames(headers) }),
+    ...(model !== undefined && { model: modelNames(model) }),
   };
 }
 

@@ -4,7 +4,7 @@ import type { AnyTool, ResolveTool, Tools } from "../../agent/definition/tool.ts
 import { type HeldSettings, specOfSetting } from "../../lanes/setting.ts";
 import type { Setting } from "../../thread/kinds.ts";
 import type { OnError } from "../callbacks.ts";
-import type { ToolFacts } from "../live/live.ts";
+import type { Live, ToolFacts } from "../live/live.ts";
 import type { RegisteredTool, ThreadOptions } from "../perform/scene.ts";
 import { traitsOf } from "../server/settings.ts";
 import { type HookLimit, hookAnswer } from "../time-limits.ts";
@@ -45,15 +45,19 @@ export interface HeldTools {
   readonly facts: ToolFacts;
   /** The settings that were read. Absent for none. */
   readonly seqs: readonly number[];
+  readonly unresolved: Live["unresolved"];
 }
 
 /** Finds the code of the tools that were set. A tool without code is left out, with a warning. */
 export async function findHeldTools(sources: ToolSources, { tools: settings, seqs }: HeldSettings): Promise<HeldTools> {
   const { definition, facts } = sources;
-  if (settings.size === 0) return { code: definition.tools, facts, seqs };
+  if (settings.size === 0) return { code: definition.tools, facts, seqs, unresolved: [] };
   const set = [...settings.values()].filter((setting) => setting.type === "tool");
   const found = await Promise.all(set.map(async (setting) => ({ setting, tool: await findCode(sources, setting) })));
-  const known = found.flatMap(({ setting, tool }) => (tool === undefined ? [] : [{ setting, tool }]));
+  const known = found.flatMap(({ setting, tool }) => (typeof tool === "string" ? [] : [{ setting, tool }]));
+  const unresolved = found.flatMap(({ setting: { name }, tool }) =>
+    typeof tool === "string" ? [{ name, reason: tool }] : [],
+  );
   const own = Object.entries(definition.tools).filter(([name]) => !settings.has(name));
   const specs = new Map(facts.tools.map((spec) => [spec.name, spec]));
   for (const name of settings.keys()) specs.delete(name);
@@ -63,17 +67,19 @@ export async function findHeldTools(sources: ToolSources, { tools: settings, seq
     code: Object.fromEntries([...own, ...known.map(({ setting: { name }, tool }) => [name, tool] as const)]),
     facts: { tools: [...specs.values()], traits: { ...facts.traits, ...Object.fromEntries(traits) } },
     seqs,
+    unresolved,
   };
 }
 
 const HOOK = { name: "The function `resolveTool`", code: "tool_unresolved" };
 
-async function findCode(sources: ToolSources, setting: ToolSetting): Promise<AnyTool | undefined> {
+/** The code, or why there is none. */
+async function findCode(sources: ToolSources, setting: ToolSetting): Promise<AnyTool | string> {
   const { definition, registered, resolveTool, threadId, limit, warn, onError } = sources;
   const { name, hash, description, inputSchema } = setting;
   const here = registered.get(name);
   if (here?.hash === hash) return here.tool;
-  if (Object.hasOwn(definition.tools, name)) return definition.tools[name];
+  if (Object.hasOwn(definition.tools, name)) return definition.tools[name] as AnyTool; // its own
   let trouble = "no `resolveTool` is given";
   if (resolveTool !== undefined) {
     try {
@@ -88,9 +94,9 @@ async function findCode(sources: ToolSources, setting: ToolSetting): Promise<Any
       trouble = "`resolveTool` failed";
     }
   }
+  const reason = `The agent's \`tools\` do not have it, and ${trouble}.`;
   warn(
-    `tool_unresolved: thread ${threadId} has the tool ${JSON.stringify(name)}, and its code was not found: ` +
-      `the agent's \`tools\` do not have it, and ${trouble}. The model is not shown it.`,
+    `tool_unresolved: thread ${threadId} has the tool ${JSON.stringify(name)}. ${reason} The model is not shown it.`,
   );
-  return undefined;
+  return reason;
 }

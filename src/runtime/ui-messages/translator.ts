@@ -116,6 +116,7 @@ export class Translator {
         return [{ ...event.data }];
       case "request_started":
       case "keepalive":
+      case "tool_unresolved":
       case "context_op_applied":
       case "summary_started":
       case "summary_requested":

@@ -1,3 +1,4 @@
+import { isAsk } from "../../agent/react/restore.ts";
 import type { ContextOperation } from "../../lanes/context-operation.ts";
 import type { AgentServer } from "../../runtime/server/agent-server.ts";
 import { HeddleError } from "../../thread/errors.ts";
@@ -155,8 +156,9 @@ export async function checkCommands({ commands, store, log, journal }: Simulatio
   const pending = new Set((await store.pending(THREAD_ID)).map(({ id }) => id));
   for (const id of commands) {
     const status = pending.has(id) ? "pending" : (await store.outcome(THREAD_ID, id)).status;
-    const entries = log.thread.toArray().filter(({ refs, payload }) => {
-      return refs.signalId === id || Reflect.get(payload, "opId") === id;
+    const entries = log.thread.toArray().filter((entry) => {
+      const { refs, payload } = entry;
+      return refs.signalId === id || Reflect.get(payload, "opId") === id || (refs.requestId === id && isAsk(entry));
     });
     const expected = status === "delivered" || status === "applied" ? 1 : 0;
     if (status !== "pending" && entries.length === expected) continue;

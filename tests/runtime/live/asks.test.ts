@@ -76,7 +76,7 @@ describe("an ask that was prepared", () => {
 
   test("uses the tools that the settings hold, and its counter", () => {
     const counter = { id: "mine", version: 1, count: () => 1 } as never;
-    const held = { facts: tools, seqs: [] };
+    const held = { facts: tools, seqs: [], unresolved: [] };
     const begun = written(idle(), asking, preparedWith({ held, exactCounter: counter }));
     expect(begun.live.ownTools).toBe(tools);
     expect(begun.live.agent.settings).toMatchObject({ ...tools, exactCounter: counter });
@@ -86,7 +86,7 @@ describe("an ask that was prepared", () => {
     const setting = { opId: "set_1", setting: { type: "system_prompt", value: "Be brief." } } as const;
     const set = written(idle(), command({ type: "set", setting }));
     const again = (seqs: readonly number[]) =>
-      decided(set.live, asking, preparedWith({ held: { facts: tools, seqs } }));
+      decided(set.live, asking, preparedWith({ held: { facts: tools, seqs, unresolved: [] } }));
     expect(types(again([0]))).toEqual(["prepare", "append"]);
     expect(types(again([]))).toEqual(["prepare", "prepare"]);
     expect(types(again([7]))).toEqual(["prepare", "prepare"]);
@@ -113,7 +113,7 @@ describe("an ask that was prepared", () => {
 });
 
 describe("an ask that waits for the end of a request", () => {
-  const queues = () => idle({}, { queuesAsks: true });
+  const queues = () => idle({}, { queuesAsks: true, postsCommands: false });
 
   test("is prepared when the request is over", () => {
     const first = written(queues(), asking, prepared, second);
@@ -174,7 +174,7 @@ describe("an ask that is withdrawn", () => {
   });
 
   test("as the first of the queue, before its turn, is refused", () => {
-    const queued = written(running(idle({}, { queuesAsks: true })), second);
+    const queued = written(running(idle({}, { queuesAsks: true, postsCommands: false })), second);
     const left = decided(queued, { type: "withdraw", askId: "ask 2", error: WHY });
     expect(left.effects).toEqual([{ type: "settle_ask", askId: "ask 2", error: WHY }]);
     expect(left.live.asks).toEqual([]);

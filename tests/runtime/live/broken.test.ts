@@ -354,7 +354,7 @@ describe("the log that was read again", () => {
   test("without a request decides what waits for it, and takes its rows", () => {
     const broken = decided(idle(), lost(OUT_OF_SPACE));
     const read = decided(broken, restored(broken, { rows: [operationRow(), { ...row("s1", ""), type: "note" }] }));
-    expect(types(read)).toEqual(["next", "append"]);
+    expect(types(read)).toEqual(["warn", "next", "append"]);
     expect(read.live.inbox).toEqual(new Map([["op_1", 0]]));
     const over = running();
     const ended = written(over, answer(over));

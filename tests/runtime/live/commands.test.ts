@@ -84,6 +84,17 @@ describe("words for a running request", () => {
     expect(known.live.agent.flight.steers).toEqual([]);
   });
 
+  test("whose row was amended before its caller had an answer are delivered as the row says", () => {
+    const request = running();
+    const posting = decided(request.live, command(steer("s1")));
+    const amended = row("s1", "In verse.", 2);
+    const known = decided(posting.live, { type: "posted", id: find(posting, "post").id, row: amended });
+    expect(known.live.inbox).toEqual(new Map([["s1", 2]]));
+    const { after, consumes } = find(decided(known.live, answer(request)), "append");
+    expect(after.thread.last()?.payload).toMatchObject({ content: "In verse." });
+    expect(consumes).toMatchObject([{ id: "s1", revision: 2 }]);
+  });
+
   test("whose post failed do not wait, and their row is withdrawn", () => {
     const posting = decided(running(), command(steer("s1")));
     const error = new StoreError({ code: "store_failed", message: "The disk is full." });
@@ -149,16 +160,22 @@ describe("a thread that is opened", () => {
 
   test.each([
     ["request_mismatch", { steer: "steer", content: "Late.", requestId: "req_0" }],
-    ["empty_content", { content: 5 }],
-    ["empty_content", { content: "Hi.", refs: { nested: {} } }],
+    ["empty_content", { content: " " }],
   ])("drops words with the reason %s", (reason, body) => {
     const first = opened([{ ...row("s1", ""), body }]);
     expect(find(first, "append")).toMatchObject({ consumes: [{ id: "s1", outcome: { reason } }] });
   });
 
-  test("leaves rows of other types alone", () => {
-    const { live } = opened([{ ...row("mine", ""), type: "note" }]);
-    expect(live.inbox.size).toBe(0);
+  test.each([{ content: 5 }, { content: "Hi.", refs: { nested: {} } }])("refuses malformed words: %j", (body) => {
+    const first = opened([{ ...row("s1", ""), body }]);
+    const outcome = { status: "refused", code: "command_invalid" };
+    expect(find(first, "append")).toMatchObject({ consumes: [{ id: "s1", revision: 0, outcome }] });
+  });
+
+  test("leaves rows of other types alone, with a warning", () => {
+    const first = opened([{ ...row("mine", ""), type: "note" }]);
+    expect(first.live.inbox.size).toBe(0);
+    expect(find(first, "warn").message).toContain('mine of the type "note"');
   });
 
   test("refuses an operation that cannot be applied, with an outcome and a warning", () => {

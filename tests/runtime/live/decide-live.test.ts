@@ -89,7 +89,7 @@ describe("while entries are being appended", () => {
 
   test("a setting that came while an ask was prepared has the ask prepared again", () => {
     const before = decided(idle(), asking);
-    const held = { facts: { tools: [], traits: {} }, seqs: [7] };
+    const held = { facts: { tools: [], traits: {} }, seqs: [7], unresolved: [] };
     const again = decided(before.live, { ...prepared, given: { held } } as typeof prepared);
     expect(again.effects.map(({ type }) => type)).toEqual(["prepare"]);
     expect(again.live.agent.thread.rev).toBe(0);

@@ -63,7 +63,7 @@ describe("the metadata of an append", () => {
       mark: { type: "checkpoint", ...ids, reason: "after_llm" },
       abort: { type: "abort", ...ids, reason: "Why." },
       numbers: (eventSeq: number, directives: Step["directives"] = [], live: Pick<Live, "request"> = { request }) =>
-        metadataOf(live as Live, agent, { agent, directives }, { ...NOW, eventSeq })["eventSeq"],
+        metadataOf({ ...running().live, ...live }, agent, { agent, directives }, { ...NOW, eventSeq })["eventSeq"],
     } as const;
   }
 

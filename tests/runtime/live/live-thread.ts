@@ -119,6 +119,8 @@ export const cancel: Signal = { type: "cancel", reason: "Enough." };
 
 /** The answer of a store that took the entries of the append that is on its way. */
 export function appended({ live: { agent, hold } }: Decision): LiveSignal {
+  if (hold?.type === "consume")
+    return { type: "appended", id: hold.id, result: { entries: [], replayed: false } as never }; // as below
   if (hold?.type !== "append") throw new Error("Nothing is being appended.");
   const entries = hold.step.agent.thread.toArray().filter(({ seq }) => seq >= agent.thread.rev);
   return { type: "appended", id: hold.id, result: { entries, replayed: false } as never }; // the agent reads only these fields
@@ -218,4 +220,9 @@ export function operationRow(operation: object = replace): Command {
 /** A steer that waits, as a row. */
 export function row(id: string, content: string, revision = 0): Command {
   return { id, type: "steer", body: { steer: "steer", content, requestId: "req_1" }, revision, postedAt: 1 };
+}
+
+/** An ask that waits, as a row. */
+export function askRow(id: string, content = "Hi."): Command {
+  return { id, type: "ask", body: { content }, revision: 0, postedAt: 1 };
 }

@@ -132,7 +132,7 @@ describe("a stop", () => {
   });
 
   test("refuses all asks when none is being prepared", () => {
-    const queued = written(running(idle({}, { queuesAsks: true })), second);
+    const queued = written(running(idle({}, { queuesAsks: true, postsCommands: false })), second);
     const stopping = decided(queued, stop);
     expect(all(stopping, "settle_ask")).toEqual([{ type: "settle_ask", askId: "ask 2", error: WHY }]);
     expect(stopping.live.asks).toEqual([]);

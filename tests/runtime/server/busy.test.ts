@@ -96,14 +96,14 @@ describe("an agent that queues", () => {
     expect((await on.end((await on.end(three)).result)).text).toBe("Three.");
   });
 
-  test("refuses the queued asks when its server stops, and lets the running request end", async () => {
+  test("leaves the queued asks to the next server when it stops, and lets the running request end", async () => {
     const on = await stage();
     const server = await on.start({ script: [slowly("One.")], busy: "queue" });
     const one = await on.end(server.ask("One?"));
     const two = server.ask("Two?");
     await on.settled();
     const stop = server.stop();
-    expect((await failureOf(two)).code).toBe("server_stopped");
+    expect((await failureOf(two)).code).toBe("request_suspended"); // it waits for the next server
     await on.end(stop);
     expect((await one.result).text).toBe("One.");
     expectWhole(await eventsOf(one));

@@ -231,3 +231,17 @@ test("an operation that cannot be applied any more when the process starts again
   expect(on.warnings).toHaveLength(1);
   expect((await failureOf(third.ask(" "))).code).toBe("empty_ask");
 });
+
+test("an operation that 0.1 kept and that is malformed is dropped with a warning", async () => {
+  const on = await stage();
+  const first = await on.start({ script: [{ hang: true }] });
+  await on.end(first.ask("Go."));
+  await on.end(first.stop({ graceMs: 0 }));
+  for (const [index, operation] of [{ opId: "a/b" }, "nonsense"].entries()) {
+    await on.store.putCheckpoint(`context_op:${on.threadId}`, operation);
+    const later = await on.start({ script: [{ hang: true }] });
+    expect(on.warnings.filter((text) => text.includes("version 0.1"))).toHaveLength(index + 1);
+    expect(await on.store.getCheckpoint(`context_op:${on.threadId}`)).toBeUndefined();
+    await on.end(later.stop({ graceMs: 0 }));
+  }
+});

@@ -1,9 +1,9 @@
-import { rebuildCall, type Tools } from "heddle";
+import { type AgentServer, rebuildCall, type Tools } from "heddle";
 import { toUIMessages } from "heddle/ai-sdk";
 import { recordedCall, SettingError } from "heddle/core";
 import { describe, expect, test } from "vitest";
 import { agentOf, house } from "../host/support/hosts.ts";
-import { anything, gate, proveAll, type Stage, stage } from "../support/stage.ts";
+import { anything, eventsOf, gate, proveAll, type Stage, stage } from "../support/stage.ts";
 
 const find = { description: "Finds it.", inputSchema: anything, execute: () => "found" };
 
@@ -256,6 +256,25 @@ describe("a tool that was registered", () => {
     expect(unresolved).toEqual([expect.stringContaining('"find"')]);
     expect(unresolved[0]).toContain(trouble);
     expect((await on.log()).find(({ payload }) => "toolCallId" in payload)?.payload).toMatchObject({ isError: true });
+  });
+
+  test("and is not found is an event of each request, also of one that is resumed in a process without it", async () => {
+    const on = await stage();
+    await started(on);
+    const kinds = async (server: AgentServer | undefined) => {
+      const events = server?.request === undefined ? [] : await on.end(eventsOf(server.request));
+      return events.flatMap(({ kind, data }) => (kind.startsWith("llm_d") ? [] : [[kind, Reflect.get(data, "name")]]));
+    };
+    const first = await on.start({ script: [{ hang: true }] });
+    await on.end(first.ask("Go."));
+    const of = kinds(first);
+    await on.end(first.stop({ graceMs: 0 }));
+    expect((await of).slice(0, 2)).toEqual([
+      ["request_started", undefined],
+      ["tool_unresolved", "find"],
+    ]);
+    const second = await on.start({ script: [{ text: "Done.", delayMs: 50 }] });
+    expect((await kinds(second))[0]).toEqual(["tool_unresolved", "find"]);
   });
 
   test("is found in the agent's tools first, then by the server's function in place of the agent's", async () => {

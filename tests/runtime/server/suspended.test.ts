@@ -156,7 +156,7 @@ describe("a process that was frozen", () => {
     expect(events.at(-1)).toMatchObject({ kind: "request_suspended", data: { reason: "lost", holder: "two" } });
     await on.settled();
     await expect(server.ask("Again.")).rejects.toMatchObject({ code: "thread_held", holder: "two" });
-    await expect(server.cancel()).resolves.toBe(false);
+    await expect(server.cancel()).rejects.toMatchObject({ code: "request_suspended" });
   });
 
   test("continues when no process took its thread, after it has renewed its claim", async () => {
@@ -236,4 +236,17 @@ describe.each(["cancel", "finish"] as const)("%s", (command) => {
     const error = await failureOf(on.end(server[command]()));
     expect(error).toMatchObject({ code: "request_suspended", suspension: { reason: "lost" } });
   });
+});
+
+test("a cancel after the suspension rejects, because the request is open elsewhere", async () => {
+  const { on, options } = await cuttable();
+  const server = await on.start({ script: [{ hang: true }] }, options);
+  const request = await on.end(server.ask("Go."));
+  await takeOver(on);
+  await on.pass(TTL);
+  expect((await failureOf(on.end(request.result))).code).toBe("request_suspended");
+  for (const end of [() => server.cancel(), () => server.cancel(request.id), () => server.finish()]) {
+    expect(await failureOf(on.end(end()))).toMatchObject({ code: "request_suspended", requestId: request.id });
+  }
+  expect(await on.end(server.cancel("req_other"))).toBe(false);
 });

@@ -23,7 +23,7 @@ export const IMPOSSIBLE: Readonly<Record<string, string>> = {
 /** Rooms of the runtime that write and are killed in tests of their own. */
 export const KILLED_ELSEWHERE: Readonly<Record<string, string>> = {
   "src/runtime/perform/answer.ts post": "it reads the outcome of a row that is there",
-  "src/runtime/loop.ts withdraw":
+  "src/runtime/perform/answer.ts withdraw":
     "it follows a post that failed: tests/runtime/session/failing-store.test.ts has the row and its caller",
   "src/runtime/session/holder.ts renew": "it changes no entry: tests/runtime/session/holder.test.ts has its answers",
   "src/runtime/run-instructions.ts":

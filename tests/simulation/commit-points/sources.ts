@@ -67,7 +67,7 @@ export function writesInRuntime(): readonly string[] {
   return globSync("src/runtime/**/*.ts").flatMap((path) => {
     const code = readFileSync(path, "utf8").replaceAll(/^\s*(\*|\/\/).*$/gm, "");
     const calls = code.matchAll(
-      /\bstore\s*\.(append|save|delete|fork|putCheckpoint|deleteCheckpoint|claim|renew|release|putBlob|post|withdraw)\(/g,
+      /\bstore\s*\.(append|save|delete|fork|putCheckpoint|deleteCheckpoint|claim|renew|release|putBlob|post|withdraw|amend)\(/g,
     );
     const ofLeases = [...code.matchAll(/\bleases\s*\.(start|renew|end)\(/g)].map(([, method = ""]) => `${method}Lease`);
     return [...new Set([...[...calls].map(([, method = ""]) => method), ...ofLeases])].map(

@@ -156,6 +156,22 @@ const TOLD: readonly Story[] = [
     },
   },
   {
+    name: "asks that wait, one of them amended and one withdrawn",
+    rules: calling(["slow", 1]),
+    config: { busy: "queue" },
+    play: async (stage) => {
+      await begun(stage);
+      const next = stage.server.ask("And then?", { requestId: "next" });
+      const other = stage.server.ask("Never mind?", { requestId: "other" });
+      for (const one of [next, other]) one.catch(() => undefined);
+      await stage.steer("Be quick."); // when it is a row, they are
+      for (const id of ["next", "other"]) stage.mustEnd(id);
+      await stage.server.amend("next", "And now?");
+      await stage.server.withdraw("other");
+      await (await next).result;
+    },
+  },
+  {
     name: "only tools that are not there",
     rules: calling(["teleport", 1]),
     play: async (stage) => {

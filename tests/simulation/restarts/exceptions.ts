@@ -29,8 +29,8 @@ export const EXCEPTIONS: { readonly [path: string]: Exception } = {
     because: "the place of the last `context_cut` event; without it the event is emitted once more",
   },
   given: { because: RESUMED },
-  "agent.settings.tools": { because: RESUMED, isAllowed: ({ given }) => given?.tools !== undefined },
-  "agent.settings.traits": { because: RESUMED, isAllowed: ({ given }) => given?.tools !== undefined },
+  "agent.settings.tools": { because: RESUMED, isAllowed: hasLentTools },
+  "agent.settings.traits": { because: RESUMED, isAllowed: hasLentTools },
   "request.time": { because: RESUMED },
   "request.phase": {
     because: "changes at the end of a turn, which has an append more",
@@ -39,7 +39,8 @@ export const EXCEPTIONS: { readonly [path: string]: Exception } = {
   "request.thrown": { because: "an error value is for callers of this process; the log has its code" },
   "request.object": { because: "the checked answer is for callers of this process; it is read from the log again" },
   request: { because: "an ended request is in the log", isAllowed: ({ agent }) => agent.state.run === undefined },
-  asks: { because: NOT_ACKNOWLEDGED },
+  asks: { because: NOT_ACKNOWLEDGED, isAllowed: ({ asks }) => asks.some(({ row }) => row !== "waits") },
+  "asks.id": { because: "names the caller" },
   isAsking: { because: NOT_ACKNOWLEDGED },
   "agent.flight.ending": { because: NOT_ACKNOWLEDGED },
   "agent.flight.finishing": { because: NOT_ACKNOWLEDGED },
@@ -57,12 +58,18 @@ export const EXCEPTIONS: { readonly [path: string]: Exception } = {
   stopping: { because: "a stop is of one process" },
 };
 
+/** Of the open request, or of the ask that is taken next. */
+function hasLentTools({ given, asks, agent }: Live): boolean {
+  return given?.tools !== undefined || (agent.state.run === undefined && asks.length > 0);
+}
+
 function hasEnvironment(entry: Parameters<typeof recordedCall>[0]): boolean {
   return recordedCall(entry)?.["environment"] !== undefined;
 }
 
 /** The exception that a difference falls under. */
-export function exceptionOf({ path, live }: Difference): string | undefined {
+export function exceptionOf({ path: given, live }: Difference): string | undefined {
+  const path = given.replace(/^asks\.\d+\./, "asks.");
   return Object.entries(EXCEPTIONS).find(
     ([excepted, { isAllowed = () => true }]) => isIn(path, excepted) && isAllowed(live),
   )?.[0];

@@ -1,0 +1,58 @@
+import type { Signal } from "../../agent/signal.ts";
+import type { Loop } from "../loop.ts";
+import type { AgentRequest } from "../request/request.ts";
+import { RequestError, requestCancelled, requestSuspended } from "../request/request-error.ts";
+import { commandRefs } from "./command-refs.ts";
+import type { CancelRequestOptions } from "./options.ts";
+import { type PendingCommand, pendingAsk, pendingWords, withdrawAsks } from "./pending.ts";
+
+const CANCELLED = "The ask was cancelled before its turn.";
+
+/** Cancels the request that is open, or an ask that waits, and resolves when that is durable. */
+export async function cancel(
+  live: Loop,
+  { requestId, reason }: { readonly requestId: string | undefined; readonly reason: string | undefined },
+  { pending = "keep", ...sender }: CancelRequestOptions,
+): Promise<boolean | readonly PendingCommand[]> {
+  const refs = commandRefs(sender);
+  const request = openRequest(live, requestId);
+  const error = requestCancelled(requestId ?? "", reason ?? CANCELLED);
+  const isOther = request === undefined && requestId !== undefined;
+  const isStopped = live.live.stopping !== undefined;
+  const mayWithdraw = !isStopped && (isOther || pending !== "keep");
+  // The asks leave first, in one commit, so that none of them begins when the request ends.
+  const leaving = mayWithdraw ? withdrawAsks(live, isOther ? requestId : undefined, error) : [];
+  const cancelling = request && live.command(cancelSignal(request.id, reason, refs));
+  const [asks, cancelled] = await Promise.all([leaving, cancelling]);
+  const hasEffect = request !== undefined && (await hasEnded(request));
+  if (pending !== "return") return hasEffect || asks.length > 0;
+  return [...(cancelled?.before.flight.steers ?? []).map(pendingWords), ...asks.map(pendingAsk)];
+}
+
+/** Ends the open request with the results so far. False when there was none. */
+export async function finish(live: Loop, requestId: string | undefined): Promise<boolean> {
+  const request = openRequest(live, requestId);
+  if (request === undefined) return false;
+  await live.command({ type: "finish", requestId: request.id, terminationReason: "stopped" });
+  return hasEnded(request);
+}
+
+/** The request that runs or waits here, if this is its id. One that was suspended has no end that is known here. */
+function openRequest({ current, live, suspension }: Loop, requestId: string | undefined): AgentRequest | undefined {
+  const { request } = live;
+  if (request === undefined || request.id !== (requestId ?? request.id)) return undefined;
+  if (request.phase === "suspended") throw requestSuspended(request.id, suspension);
+  return current;
+}
+
+function cancelSignal(requestId: string, reason: string | undefined, refs: ReturnType<typeof commandRefs>): Signal {
+  return { type: "cancel", requestId, ...(reason !== undefined && { reason: reason.toWellFormed() }), ...refs };
+}
+
+/** Rejects for a request that was suspended: another process may resume it. */
+async function hasEnded({ result }: AgentRequest): Promise<true> {
+  await result.catch((error: unknown) => {
+    if (RequestError.isInstance(error) && error.code === "request_suspended") throw error;
+  });
+  return true;
+}
