@@ -39,6 +39,8 @@ export type StoredRequestOptions = {
   readonly mode?: string;
   /** The names of the models, in order. Default: those of the settings, or of the agent. */
   readonly model?: readonly string[];
+  /** The JSON Schema of the answer, in place of the agent's `output`. Default: none. */
+  readonly output?: JsonObject;
   /** The names of the headers that came with the ask. Headers are never stored. Default: none. */
   readonly askedHeaders?: readonly string[];
   /** Limits of tokens and cost, before those of the agent. Default: none. */

@@ -7,8 +7,8 @@ import { Thread } from "../thread/thread.ts";
 import type { AgentChoice, HostGetOptions, HostOptions, WaitingListOptions } from "./host/options.ts";
 import { RequestError } from "./request/request-error.ts";
 import type {
+  AnyAskOptions,
   ApproveOptions,
-  AskOptions,
   CancelRequestOptions,
   DecideOptions,
   Decider,
@@ -24,7 +24,7 @@ import type { CancelOptions, ContinueOptions, RunOptions } from "./standalone/op
 
 // A misspelt option would do nothing, in silence, for whoever has no types to tell him.
 
-const ASK: OptionNames<AskOptions> = {
+const ASK: OptionNames<AnyAskOptions> = {
   context: true,
   contextPolicy: true,
   tools: true,
@@ -43,6 +43,7 @@ const ASK: OptionNames<AskOptions> = {
   mode: true,
   model: true,
   headers: true,
+  output: true,
   requestId: true,
   idempotencyRef: true,
   refs: true,
@@ -78,7 +79,7 @@ const HOST: OptionNames<HostOptions<never>> = {
   revocations: true,
 };
 
-const HOST_ASK: OptionNames<AskOptions & AgentChoice> = { ...ASK, agent: true };
+const HOST_ASK: OptionNames<AnyAskOptions & AgentChoice> = { ...ASK, agent: true };
 
 const RUN: OptionNames<RunOptions<never>> = {
   ...ASK,

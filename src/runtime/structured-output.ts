@@ -1,4 +1,5 @@
 import type { InputSchema } from "../agent/definition/schema.ts";
+import type { Run } from "../agent/react/state.ts";
 import type { OutputCheck } from "../agent/signal.ts";
 import { copyJsonRepaired, isPlainObject, type JsonObject, type JsonValue, sameJson } from "../thread/json.ts";
 import { type Content, contentText } from "../thread/message.ts";
@@ -70,25 +71,15 @@ function parseJson(text: string): { readonly value: unknown } | undefined {
 const SHORTEST_FENCE = /```(?:json)?([\s\S]*?)```/i;
 const LONGEST_FENCE = /```(?:json)?([\s\S]*)```/i;
 
-/**
- * The JSON Schema of the output, for providers with structured outputs. They take objects only, so any other value is asked for in
- * one, as the AI SDK does: a list as `elements`, a choice or a scalar as `result`.
- */
-export async function outputSchemaOf(output: InputSchema, limit: HookLimit): Promise<JsonObject> {
-  const { $defs, definitions, ...schema } = await jsonSchemaOf("output", output, { limit });
-  const shared = { ...($defs !== undefined && { $defs }), ...(definitions !== undefined && { definitions }) };
-  if (isOfObject(schema)) return { type: "object", ...schema, ...shared };
-  const key = schema["type"] === "array" ? "elements" : "result";
-  return { type: "object", properties: { [key]: schema }, required: [key], additionalProperties: false, ...shared };
+/** The stored schema of an answer whose ask had one of its own. */
+export function outputAsked(run: Pick<Run, "options"> | undefined): InputSchema | undefined {
+  const schema = run?.options.output;
+  return schema && { jsonSchema: schema };
 }
 
-function isOfObject(schema: JsonValue | undefined): boolean {
-  if (!isObject(schema)) return false;
-  const { type, anyOf, oneOf } = schema;
-  const branches = anyOf ?? oneOf;
-  if (type !== undefined) return type === "object";
-  if (Array.isArray(branches)) return branches.every(isOfObject);
-  return !("enum" in schema || "const" in schema);
+/** The JSON Schema of the output, as it is: `objectSchemaOf` makes the one that providers take. */
+export async function outputSchemaOf(output: InputSchema, limit: HookLimit): Promise<JsonObject> {
+  return jsonSchemaOf("output", output, { limit });
 }
 
 /** The value in the object in which a list, a choice or a scalar was asked for. */

@@ -42,6 +42,7 @@ const PARTS: { readonly [field: string]: ReadonlySet<string> } = {
     "allowedTools",
     "maxIterations",
     "call",
+    "output",
     "limits",
     "model",
     "mode",

@@ -63,7 +63,8 @@ test("a prompt and a guard get the context that the tools need", () => {
 test("a schema given in place types the object of a server and of a run", async () => {
   const output = z.object({ n: z.number() });
   const server = await AgentServer.start({ agent: defineAgent({ model, output: z.object({ n: z.number() }) }), store });
-  expectTypeOf(server.ask).returns.resolves.toEqualTypeOf<AgentRequest<{ n: number }>>();
+  expectTypeOf(await server.ask("Count.")).toEqualTypeOf<AgentRequest<{ n: number }>>();
+  expectTypeOf(await server.ask("Count.", { output: z.array(z.string()) })).toEqualTypeOf<AgentRequest<string[]>>();
   const { object } = await react.run("Count.", { model, output });
   expectTypeOf(object).toEqualTypeOf<{ n: number } | undefined>();
 });

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../thread/json.ts";
+import { isPlainObject, type JsonObject, type JsonValue } from "../../thread/json.ts";
 import { ToolError } from "./errors.ts";
 
 /** The result of a validation, as Standard Schema defines it. */
@@ -126,4 +126,24 @@ function standardResult<Output>(
 
 export function isPromiseLike<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
   return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
+}
+
+/**
+ * The schema of an output, for providers with structured outputs. They take objects only, so any other value is asked for in one,
+ * as the AI SDK does: a list as `elements`, a choice or a scalar as `result`.
+ */
+export function objectSchemaOf({ $defs, definitions, ...schema }: JsonObject): JsonObject {
+  const shared = { ...($defs !== undefined && { $defs }), ...(definitions !== undefined && { definitions }) };
+  if (isOfObject(schema)) return { type: "object", ...schema, ...shared };
+  const key = schema["type"] === "array" ? "elements" : "result";
+  return { type: "object", properties: { [key]: schema }, required: [key], additionalProperties: false, ...shared };
+}
+
+function isOfObject(schema: JsonValue | undefined): boolean {
+  if (!isPlainObject(schema)) return false;
+  const { type, anyOf, oneOf } = schema as JsonObject; // JSON
+  const branches = anyOf ?? oneOf;
+  if (type !== undefined) return type === "object";
+  if (Array.isArray(branches)) return branches.every(isOfObject);
+  return !("enum" in schema || "const" in schema);
 }

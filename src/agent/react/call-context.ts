@@ -11,6 +11,7 @@ import type { Thread } from "../../thread/thread.ts";
 import { type CallSample, calibrate } from "../../tokens/calibrate.ts";
 import { factsOf, heuristic, type TokenCounter } from "../../tokens/counter.ts";
 import type { Mode } from "../definition/config.ts";
+import { objectSchemaOf } from "../definition/schema.ts";
 import type { CallBasis, CallEnvironment, CallRecord } from "../model-call.ts";
 import { recordedCall } from "../model-call.ts";
 import type { Failure, StoredRequestOptions } from "../signal.ts";
@@ -194,13 +195,14 @@ export function setPrompt(settings: Pick<ReactSettings, "modes">, held: HeldSett
 export function callSettingsOf({ settings }: ReactAgent, { options, iteration }: Run, held: HeldSettings): JsonObject {
   const { reasoning } = modeOf(settings, held);
   const call = reasoning === undefined ? settings.call : { ...settings.call, reasoning };
-  if (options.call === undefined) return call;
-  const { toolChoice, providerOptions, ...own } = options.call;
+  const { call: asked = {}, output } = options;
+  const { toolChoice, providerOptions, ...own } = asked;
   const isForced = toolChoice === "required" || isPlainObject(toolChoice);
   const before = call["providerOptions"];
   return {
     ...call,
     ...own,
+    ...(output && { responseFormat: { type: "json", schema: objectSchemaOf(output) } }),
     ...(toolChoice !== undefined && !(isForced && iteration > 0) && { toolChoice }),
     ...(isPlainObject(providerOptions) && { providerOptions: byProvider(before, providerOptions as JsonObject) }), // JSON
   };

@@ -1,4 +1,5 @@
-import type { AgentContext, AgentOutput, AnyAgent } from "../../agent/definition/config.ts";
+import type { AgentContext, AgentOutput, AnyAgent, InferOutput } from "../../agent/definition/config.ts";
+import type { InputSchema } from "../../agent/definition/schema.ts";
 import { storedWaitingCalls, type WaitingCall, waitingCalls } from "../../agent/react/agent.ts";
 import { rulesOf } from "../../agent/react/permission-rules.ts";
 import { type ReactSettings, reactSettings } from "../../agent/react/settings.ts";
@@ -29,6 +30,7 @@ import type {
   ApproveOptions,
   AskArguments,
   AskOptions,
+  AskOutput,
   CancelRequestOptions,
   DecideOptions,
   Decider,
@@ -118,6 +120,16 @@ export class AgentHost<Given extends AnyAgent = AnyAgent> implements AsyncDispos
    * Asks. The thread stays live while a caller iterates the events of the request or waits for its `result`. With several agents
    * the first ask of a thread names one: `{ agent }`. Another one is refused later (`agent_mismatch`).
    */
+  async ask<const Schema extends InputSchema>(
+    threadId: string,
+    content: Content | UserMessage,
+    options: AskOptions<AgentContext<Given>> & AgentChoice & AskOutput<Schema>,
+  ): Promise<AgentRequest<InferOutput<Schema>>>;
+  async ask(
+    threadId: string,
+    content: Content | UserMessage,
+    ...given: AskArguments<AskOptions<AgentContext<Given>> & AgentChoice>
+  ): Promise<AgentRequest<AgentOutput<Given>>>;
   async ask(
     threadId: string,
     content: Content | UserMessage,
@@ -128,7 +140,7 @@ export class AgentHost<Given extends AnyAgent = AnyAgent> implements AsyncDispos
     const { agent, ...options } = all;
     const { signal, requestId, idempotencyRef } = options;
     const ask = async ({ server, hosted }: Used<Given>): Promise<AgentRequest<AgentOutput<Given>>> => {
-      const request = await server.ask(content, ...([options] as AskArguments<never>)); // as it was given
+      const request = await server.ask(content, ...([options] as AskArguments<AskOptions<AgentContext<Given>>>)); // as it was given
       if (signal !== undefined && request.state !== "done") this.#cancelWith(signal, threadId, request.id);
       return hosted(request);
     };

@@ -13,7 +13,7 @@ import type { ModelSettings } from "../model/specification.ts";
 import type { LiveRequest } from "../request/request.ts";
 import { failureOf, RequestError } from "../request/request-error.ts";
 import { retryStore } from "../session/store-retry.ts";
-import { checkOutput } from "../structured-output.ts";
+import { checkOutput, outputAsked } from "../structured-output.ts";
 import { hookAnswer } from "../time-limits.ts";
 import { pause } from "../timers.ts";
 import { spentWith } from "./check-exchange.ts";
@@ -174,7 +174,7 @@ async function outputOf(
   request: LiveRequest,
   { content, toolCalls }: ModelAnswer,
 ): Promise<OutputCheck | undefined> {
-  const { output } = scene.definition;
+  const output = scene.lent(request.id).output ?? outputAsked(scene.agent().state.run) ?? scene.definition.output;
   if (output === undefined || toolCalls.length > 0) return undefined;
   const hook = { name: "The schema of `output`", code: "output_invalid" };
   try {

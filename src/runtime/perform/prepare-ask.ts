@@ -1,4 +1,5 @@
 import type { ModelChoice } from "../../agent/definition/language-model.ts";
+import type { InputSchema } from "../../agent/definition/schema.ts";
 import type { Tools } from "../../agent/definition/tool.ts";
 import type { ReactAgent } from "../../agent/react/agent.ts";
 import { askRefusal, handleAsk } from "../../agent/react/ask.ts";
@@ -26,6 +27,7 @@ export interface AskFunctions {
   readonly tools: Tools | undefined;
   readonly model: ModelChoice | undefined;
   readonly headers: Lent["headers"] | undefined;
+  readonly output?: InputSchema | undefined;
   readonly signal: AbortSignal | undefined;
 }
 
@@ -75,6 +77,8 @@ export async function prepareAsk(
   const { context, tools, facts, headers } = await wanted(thread, signal, () => givenWith(thread, ask, functions));
   if (tools !== undefined) thread.lend(requestId, { tools });
   if (headers !== undefined) thread.lend(requestId, { headers });
+  const output = functions?.output;
+  if (output !== undefined) thread.lend(requestId, { output });
   const settings = withMode(heldFor(agent), options.mode);
   const prepareTools = () => thread.prepareTools(settings);
   const held = await (settings.tools.size === 0 ? prepareTools() : wanted(thread, signal, prepareTools));

@@ -1,5 +1,6 @@
 import type { AnyAgent, RequestScope } from "../../agent/definition/config.ts";
 import { type ProviderModel, type ResolveModel, staticModels } from "../../agent/definition/language-model.ts";
+import type { InputSchema } from "../../agent/definition/schema.ts";
 import type { AnyTool, ResolveTool, Tools } from "../../agent/definition/tool.ts";
 import type { AgentEvent } from "../../agent/event.ts";
 import type { ReactAgent } from "../../agent/react/agent.ts";
@@ -23,6 +24,7 @@ import type { ToolPool } from "../tools/limits.ts";
 export interface Lent {
   readonly tools?: Tools;
   readonly headers?: { readonly [name: string]: string };
+  readonly output?: InputSchema;
   /** Empty: they were not found. */
   readonly models: readonly ProviderModel[];
 }

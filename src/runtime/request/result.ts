@@ -7,7 +7,7 @@ import type { ProjectionView } from "../../projection/projection.ts";
 import type { Entry } from "../../thread/entry.ts";
 import { isPlainObject, type JsonValue } from "../../thread/json.ts";
 import type { Content } from "../../thread/message.ts";
-import { checkOutput } from "../structured-output.ts";
+import { checkOutput, outputAsked } from "../structured-output.ts";
 import { requestCancelled, requestFailed } from "./request-error.ts";
 
 /** One model call of a request: what it cost, and what it was shown. `rebuildCall` gives its messages again. */
@@ -78,7 +78,7 @@ export async function pastResult(
   const { end, run } = ended;
   if (end.status === "failed") throw requestFailed(run.requestId, end.failure, undefined, run);
   if (end.status === "cancelled") throw requestCancelled(run.requestId, end.reason, run);
-  return resultIn(entries, ended, await objectIn(output, entries, run.callId));
+  return resultIn(entries, ended, await objectIn(outputAsked(run) ?? output, entries, run.callId));
 }
 
 /** Objects are not in the log, so the last answer is checked again. */

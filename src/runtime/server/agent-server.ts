@@ -1,7 +1,8 @@
 import { checkToolName } from "../../agent/definition/checks.ts";
-import type { AgentContext, AgentOutput, AnyAgent } from "../../agent/definition/config.ts";
+import type { AgentContext, AgentOutput, AnyAgent, InferOutput } from "../../agent/definition/config.ts";
 import { modelChoiceProblem } from "../../agent/definition/define-agent.ts";
 import { type ModelChoice, modelList, modelNames } from "../../agent/definition/language-model.ts";
+import type { InputSchema } from "../../agent/definition/schema.ts";
 import type { AnyTool } from "../../agent/definition/tool.ts";
 import type { Usage } from "../../agent/model-call.ts";
 import { type WaitingCall, waitingCalls } from "../../agent/react/agent.ts";
@@ -53,6 +54,7 @@ import type {
   ApproveOptions,
   AskArguments,
   AskOptions,
+  AskOutput,
   CancelRequestOptions,
   DecideOptions,
   Decider,
@@ -118,6 +120,14 @@ export class AgentServer<Given extends AnyAgent = AnyAgent> implements AsyncDisp
    * Asks. When this resolves the ask is durable and the model call has begun. An ask that is refused is a RequestError
    * (`busy`, `empty_ask`, `unknown_tool`, `pending_overflow`, `not_accepted`), and the thread is as it was.
    */
+  async ask<const Schema extends InputSchema>(
+    content: Content | UserMessage,
+    options: AskOptions<AgentContext<Given>> & AskOutput<Schema>,
+  ): Promise<AgentRequest<InferOutput<Schema>>>;
+  async ask(
+    content: Content | UserMessage,
+    ...given: AskArguments<AskOptions<AgentContext<Given>>>
+  ): Promise<AgentRequest<AgentOutput<Given>>>;
   async ask(
     content: Content | UserMessage,
     ...given: AskArguments<AskOptions<AgentContext<Given>>>

@@ -7,7 +7,7 @@ import type { Loop } from "../loop.ts";
 import { askAborted, hasWords } from "../perform/prepare-ask.ts";
 import type { AgentRequest } from "../request/request.ts";
 import { RequestError, requestReused } from "../request/request-error.ts";
-import type { AskOptions } from "./options.ts";
+import type { AnyAskOptions, AskOptions } from "./options.ts";
 import { findAsk, pastRequest, type RequestLog, requestNotFound } from "./past-request.ts";
 import { givenBefore } from "./start.ts";
 import { storedOptions } from "./stored-options.ts";
@@ -16,12 +16,8 @@ import { storedOptions } from "./stored-options.ts";
 type Key = readonly [ref: string, value: string];
 
 /** Asks, after what is asked before it. */
-export async function ask(
-  loop: Loop,
-  given: Content | UserMessage,
-  options: AskOptions<unknown>,
-): Promise<AgentRequest> {
-  const { signal, context, tools, model, headers, refs } = options;
+export async function ask(loop: Loop, given: Content | UserMessage, options: AnyAskOptions): Promise<AgentRequest> {
+  const { signal, context, tools, model, headers, output, refs } = options;
   if (signal?.aborted) throw askAborted();
   if (options.requestId !== undefined) checkName("requestId", options.requestId);
   const keys = keysOf(options);
@@ -29,16 +25,12 @@ export async function ask(
   const open = openRequest(loop, keys, { content });
   if (open !== undefined) return open; // in a queue it would wait for its own end
   const { requestId = loop.options.ports.ids("req") } = options;
-  const ask = { requestId, content, keys, options: storedOptions(options, loop.options), refs };
-  return loop.ask(ask, { context, tools, model, headers, signal });
+  const ask = { requestId, content, keys, options: await storedOptions(options, loop), refs };
+  return loop.ask(ask, { context, tools, model, headers, output, signal });
 }
 
 /** Starts a request on the ask and the results of one that has ended. What was given with it and is not stored is made again. */
-export async function continueRequest(
-  loop: Loop,
-  continues: string,
-  options: AskOptions<unknown>,
-): Promise<AgentRequest> {
+export async function continueRequest(loop: Loop, continues: string, options: AnyAskOptions): Promise<AgentRequest> {
   const { signal, refs } = options;
   if (signal?.aborted) throw askAborted();
   checkName("requestId", continues);
@@ -55,8 +47,8 @@ export async function continueRequest(
   const { requestId = loop.options.ports.ids("req") } = options;
   const given = await givenBefore(loop, run, options);
   const { mode = run.options.mode } = options;
-  const stored = storedOptions({ ...options, ...given, mode }, loop.options);
-  return loop.ask({ requestId, ...words, keys, options: stored, refs }, { ...given, signal });
+  const stored = await storedOptions({ ...options, ...given, mode }, loop);
+  return loop.ask({ requestId, ...words, keys, options: stored, refs }, { ...given, output: options.output, signal });
 }
 
 function stillRunning(requestId: string): RequestError {

@@ -1,5 +1,6 @@
 import type { AgentConfig, AgentContext, AnyAgent, Limits, OnNeedsSummary } from "../../agent/definition/config.ts";
 import type { ModelChoice, ResolveModel } from "../../agent/definition/language-model.ts";
+import type { InputSchema } from "../../agent/definition/schema.ts";
 import type { ResolveTool, Tools } from "../../agent/definition/tool.ts";
 import type { Remember } from "../../agent/signal.ts";
 import type { ContextPolicyInput } from "../../projection/policy/fields.ts";
@@ -57,6 +58,18 @@ export type AskOptions<Context = unknown> = AskFields & GivenContext<Context>;
  * takes them as its own and passes them on: `(...options: AskArguments<AskOptions<AgentContext<Given>>>)`.
  */
 export type AskArguments<Options> = Record<never, never> extends Options ? [options?: Options] : [options: Options];
+
+/** The shape of the answer of a single request. */
+export interface AskOutput<Schema extends InputSchema> {
+  /**
+   * The schema of this request's answer, in place of the agent's `output`. Its JSON Schema is stored. `server.result` and other
+   * processes check the answer with that alone: without refinements and transforms. Default: the agent's.
+   */
+  readonly output: Schema;
+}
+
+/** All options of an ask. */
+export type AnyAskOptions = AskOptions & { readonly [Name in keyof AskOutput<InputSchema>]?: InputSchema | undefined };
 
 /** Handed to tools, guards and the system prompt; never stored. */
 type GivenContext<Context> = [Context] extends [never]

@@ -1,5 +1,6 @@
 import type { AgentConfig, AnyAgent, ToolChoiceSetting } from "../../agent/definition/config.ts";
 import { modelNames, staticModels } from "../../agent/definition/language-model.ts";
+import { objectSchemaOf } from "../../agent/definition/schema.ts";
 import type { AnyTool, Tools } from "../../agent/definition/tool.ts";
 import type { ReactSettings, ToolTraits } from "../../agent/react/settings.ts";
 import { limitsOf, UNKNOWN_WINDOW } from "../../projection/policy/policy.ts";
@@ -45,7 +46,7 @@ export async function settingsFor(
     outputRetries,
     call: callSettings(
       { ...definition, toolChoice: definition.toolChoice === "auto" ? undefined : definition.toolChoice },
-      output === undefined ? undefined : await outputSchemaOf(output, limit),
+      output === undefined ? undefined : objectSchemaOf(await outputSchemaOf(output, limit)),
     ),
     projector: definition.projector ?? createProjector({ keep: 2 }),
     readers,

@@ -4,19 +4,21 @@ import { modelNames } from "../../agent/definition/language-model.ts";
 import type { RequestLimits, StoredRequestOptions } from "../../agent/signal.ts";
 import { checkedInput } from "../../projection/policy/policy.ts";
 import { copyJsonObject, isPlainObject } from "../../thread/json.ts";
-import type { RuntimePorts } from "../ports.ts";
+import type { Loop } from "../loop.ts";
 import { RequestError } from "../request/request-error.ts";
-import type { AskOptions } from "./options.ts";
+import { outputSchemaOf } from "../structured-output.ts";
+import type { AnyAskOptions, AskOptions } from "./options.ts";
 import { CALL_FIELDS, callSettings } from "./settings.ts";
 
 /**
  * The options of an ask as its entry has them: data, and of what is no data only that it was there. Tools that come with the ask
  * are allowed: `allowedTools` chooses among those of the agent.
  */
-export function storedOptions(
-  options: AskOptions<unknown>,
-  { definition, ports }: { readonly definition: AnyAgent; readonly ports: Pick<RuntimePorts, "clock"> },
-): StoredRequestOptions {
+export async function storedOptions(
+  options: AnyAskOptions,
+  { options: { definition, ports }, hookLimit }: Pick<Loop, "options" | "hookLimit">,
+): Promise<StoredRequestOptions> {
+  const { output } = options;
   const { contextPolicy, allowedTools, maxIterations, context, tools = {}, headers, mode, model, deadline } = options;
   const names = Object.keys(tools);
   const call = callOptions(options);
@@ -32,6 +34,7 @@ export function storedOptions(
     ...(limits && { limits }),
     ...(deadline !== undefined && { deadline: timeOf(deadline, ports.clock()) }),
     ...(mode !== undefined && { mode: modeName(mode) }),
+    ...(output && { output: await outputSchemaOf(output, hookLimit) }),
     ...(headers && { askedHeaders: headerNames(headers) }),
     ...(model !== undefined && { model: modelNames(model) }),
   };

@@ -83,7 +83,11 @@ export async function chatTurn<Given extends AnyAgent>(
   if (open !== undefined) return open;
   const ofMessage = { refs: { ...options.refs, messageId }, idempotencyRef: "messageId" };
   const asked = messageId === undefined ? options : { ...options, ...ofMessage };
-  const request = await host.ask(threadId, content, ...([asked] as AskArguments<never>)); // as it was given
+  const request = await host.ask(
+    threadId,
+    content,
+    ...([asked] as AskArguments<AskOptions<AgentContext<Given>> & AgentChoice>),
+  ); // as it was given
   const server = await host.get(threadId, { agent });
   return { request, thread: () => server.thread() };
 }

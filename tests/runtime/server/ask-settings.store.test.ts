@@ -2,6 +2,7 @@ import { memoryStore } from "heddle";
 import { sqliteStore } from "heddle/sqlite";
 import { type ScriptedStep, scriptedModel } from "heddle/testing";
 import { describe, expect, test } from "vitest";
+import { z } from "zod";
 import { fastFile } from "../../support/temp-folder.ts";
 import { anything, failureOf, proveAll, type Stage, stage } from "../support/stage.ts";
 
@@ -46,6 +47,38 @@ describe.each([
     expect((await on.log())[0]?.payload).toMatchObject({ options: { call: asked } });
     expect(on.warnings).toEqual([]);
     expect(await proveAll(on.store, on.threadId)).toBe(3);
+  });
+
+  test("an output of its own is asked for, checked and typed, and the next request has that of the agent", async () => {
+    const on = await stage({ store: open() });
+    const script = ["None.", '{"elements":["Bern","Oslo"]}', '{"sum":4}'];
+    const { model, options } = recorded(on, script);
+    const server = await on.start({ model, output: z.object({ sum: z.number() }) });
+    const asked = await on.end(server.ask("Which cities?", { output: z.array(z.string().toUpperCase()) }));
+    const { object } = await on.end(asked.result);
+    expect(object).toEqual(["BERN", "OSLO"]);
+    expect((await on.end((await on.end(server.ask("2+2?"))).result)).object).toEqual({ sum: 4 });
+    const elements = { type: "array", items: { type: "string" } };
+    const list = { type: "json", schema: { type: "object", properties: { elements }, required: ["elements"] } };
+    expect(options()).toMatchObject([
+      { responseFormat: list },
+      { responseFormat: list },
+      { responseFormat: { schema: { properties: { sum: { type: "number" } } } } },
+    ]);
+    expect((await on.log())[0]?.payload).toMatchObject({ options: { output: elements } });
+    expect((await on.end(server.result(asked.id))).object).toEqual(["Bern", "Oslo"]); // by the stored JSON Schema
+    expect(await proveAll(on.store, on.threadId)).toBe(3);
+  });
+
+  test("an output of its own holds in the process that takes the request over", async () => {
+    const on = await stage({ store: open() });
+    const hanging = recorded(on, [{ hang: true }]);
+    const first = await on.start({ model: hanging.model }, NODE);
+    const { id } = await on.end(first.ask("Which cities?", { output: z.array(z.string()) }));
+    const { model } = recorded(on, ['{"elements":[1]}', '{"elements":["Bern"]}']);
+    const second = await on.start({ model }, NODE);
+    expect((await on.end(second.result(id))).object).toEqual(["Bern"]);
+    expect(model.requests).toHaveLength(2); // the first answer was sent back
   });
 
   test("hold in the process that takes the request over", async () => {
