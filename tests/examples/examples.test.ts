@@ -59,6 +59,24 @@ the next request needs no approval:
 Written, without a question.
 rule: allow write {"path":"src/**"}, made by Ann
 after the rule was revoked: the request is waiting`,
+  "edited-queue": `
+while the search runs:
+  booking (ask): Book both for Ann.
+  weather (ask): How is the weather?
+  when (steer): By day.
+  class (steer): First class.
+  hotel (follow_up): And a hotel?
+after the edit:
+  booking (ask): Book both for Ann and Bo.
+  when (steer): At night.
+  hotel (follow_up): And a hotel?
+the ask that was taken back: request_cancelled
+The Grand is free.
+Booked.
+ask: Find a train to Oslo.
+steer: At night.
+follow_up: And a hotel?
+ask: Book both for Ann and Bo.`,
   steering: `
 steered while the tool runs; accepted: true
 delivered as entry 3
