@@ -86,6 +86,7 @@ export class Loop {
       tools: () => this.tools,
       isHeld: () => this.isHeld,
       ensureHeld: () => this.#ensureHeld(),
+      doubtHeld: () => options.holder?.doubt(),
       scope: (requestId) => this.#scope(requestId),
       lent: (requestId = "") => this.#lent.get(requestId) ?? { models: ownModels(definition) },
       shown: (callId) => {

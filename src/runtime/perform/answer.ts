@@ -34,8 +34,12 @@ export async function answerOf(
   switch (effect.type) {
     case "append":
       return { type: "appended", id, result: await append(scene, holder?.epoch, effect) };
-    case "catch_up":
-      return { type: "caught_up", id, agent: await retryStore(ports, () => caughtUp(store, effect.agent, ports)) };
+    case "catch_up": {
+      const agent = await retryStore(ports, () => caughtUp(store, effect.agent, ports));
+      // The entries may be of the next holder, so nothing starts because of them before the store was asked.
+      if (agent?.thread !== effect.agent.thread) holder?.doubt();
+      return { type: "caught_up", id, agent };
+    }
     case "load": {
       const { thread: tail, error } = effect;
       const { thread, requests } = await retryStore(ports, () => longerTail(store, tail, error));

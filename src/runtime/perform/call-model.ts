@@ -36,7 +36,10 @@ export async function callModel(scene: Scene, directive: LlmStream, request: Liv
   const called = async (): Promise<Called> => {
     try {
       checkOptions(scene, request.id);
-      if (directive.afterMs !== undefined) await pause(scene.ports, directive.afterMs, request.abort.signal);
+      if (directive.afterMs !== undefined) {
+        await pause(scene.ports, directive.afterMs, request.abort.signal);
+        scene.doubtHeld();
+      }
       await mayStart(scene, request); // if it may not, the request was interrupted, and the call ends as aborted
       const transformed = await transform(scene, directive, request);
       sent = transformed.sent;

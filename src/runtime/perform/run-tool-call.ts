@@ -123,6 +123,7 @@ async function run(scene: Scene, directive: ToolExec, request: LiveRequest): Pro
       hold: {
         isHeld: () => request.state !== "done" && scene.isHeld(),
         ensure: () => mayStart(scene, request),
+        doubt: scene.doubtHeld,
       },
       ports,
       timeoutMs: definition.toolTimeoutMs,

@@ -52,6 +52,8 @@ export interface Scene {
   readonly isHeld: () => boolean;
   /** The same, after a renewal if the last one is too old. When it is false, the request has ended here. */
   readonly ensureHeld: () => Promise<boolean>;
+  /** Asks the store before anything starts, because time has passed since the last append. */
+  readonly doubtHeld: () => void;
   readonly scope: (requestId: string) => RequestScope<never>;
   readonly resolveModel: ResolveModel | undefined;
   readonly lent: (requestId: string | undefined) => Lent;

@@ -8,6 +8,8 @@ import { retryStore } from "./store-retry.ts";
 /** The most attempts to claim a thread while the lease of this process keeps expiring. */
 const ATTEMPTS = 5;
 const RETRY_MS = 100;
+/** Unequal to every number of gaps. */
+const UNKNOWN = -1;
 
 export interface HolderOptions extends ClaimWaitOptions {
   /** The name of the holder. A name that a restarted process uses again takes over its own claims at once. */
@@ -41,6 +43,8 @@ export class Holder {
   /** `gaps` of the renewal when the store last confirmed this claim. */
   #gaps: number;
   #looking: Promise<boolean> | undefined;
+  /** How often something has spoken against this claim. */
+  #doubts = 0;
   #isReleased = false;
   /** Why another process may have the thread. */
   #taken: StaleHolderError | undefined;
@@ -103,6 +107,16 @@ export class Holder {
     }
   }
 
+  /**
+   * Asks the store whether it still has this claim, although the lease is fresh: another process may have claimed the thread
+   * under the same name. Until the answer the thread counts as not held.
+   */
+  doubt(): void {
+    this.#doubts += 1;
+    this.#gaps = UNKNOWN;
+    if (!this.#isReleased && this.#taken === undefined) void this.#look();
+  }
+
   /** Renews once if the last renewal is too old. Throws if another process has the thread, after `lost` was called. */
   async check(): Promise<void> {
     if (this.isHeld || this.#isReleased) return;
@@ -152,9 +166,10 @@ export class Holder {
 
   async #lookOnce(): Promise<boolean> {
     const { gaps } = this.#renewal;
+    const doubts = this.#doubts;
     try {
       await this.#store.renew(this.#threadId, this.epoch);
-      this.#gaps = gaps;
+      if (doubts === this.#doubts) this.#gaps = gaps;
       return true;
     } catch (error) {
       if (StaleHolderError.isInstance(error)) this.#lose(error);

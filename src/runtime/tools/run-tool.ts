@@ -146,6 +146,7 @@ async function runAttempts(
     const isRetryable = failure?.retryable === true || partial === "timed_out";
     if (!isRetryable || attempts === 0 || attempts > retries) return { answer, attempts };
     await pause(ports, waitBefore(attempts, options.backoffMs ?? 200, failure?.retryAfterMs, ports), signal);
+    attempt.hold.doubt?.();
     if (signal?.aborted === true) {
       return { answer: partial === undefined ? abortedAnswer(call.name, true) : answer, attempts };
     }
@@ -174,6 +175,8 @@ interface ToolHold {
   readonly isHeld: () => boolean;
   /** The same, after renewing the claim if needed. If false, the attempt does not start. */
   readonly ensure: () => Promise<boolean>;
+  /** Called after the wait before a retry: `isHeld` is false until the store was asked. */
+  readonly doubt?: () => void;
 }
 
 interface Attempt {

@@ -174,6 +174,67 @@ describe("a process that was frozen", () => {
   });
 });
 
+describe("a process whose thread another one has claimed under the same name, with a lease that looks fresh", () => {
+  const ask = { inputSchema: anything };
+  const asking = { calls: [{ id: "call_1", name: "ask" }] };
+
+  test("starts no model call when the other one answers for it", async () => {
+    const { on, options } = await cuttable();
+    let calls = 0;
+    const model = () => {
+      calls += 1;
+      return calls === 1 ? asking : "Of the first.";
+    };
+    const first = await on.start({ script: [model as never, model as never], tools: { ask } }, options);
+    const request = await on.end(first.ask("Go."));
+    await on.pass(1);
+    expect(request.state).toBe("waiting");
+    const second = await on.start({ script: ["Of the second."], tools: { ask } }, { ...options, ports: on.ports });
+    await on.end(second.answer("call_1", "yes"));
+    expect((await on.end(second.result(request.id))).text).toBe("Of the second.");
+    const error = await failureOf(on.end(request.result));
+    expect([calls, error]).toMatchObject([
+      1,
+      { code: "request_suspended", suspension: { reason: "lost", holder: "one" } },
+    ]);
+  });
+
+  test("makes no further attempt of a model or a tool after a wait", async () => {
+    const { on, options } = await cuttable();
+    let runs = 0;
+    const flaky = {
+      inputSchema: anything,
+      maxRetries: 20,
+      execute: () => {
+        runs += 1;
+        throw Object.assign(new Error("again"), { retryable: true });
+      },
+    };
+    const script = [{ calls: [{ name: "flaky" }] }];
+    const first = await on.start({ script, tools: { flaky }, toolRetryBackoffMs: 2_000 }, options);
+    const request = await on.end(first.ask("Go."));
+    await on.pass(1);
+    await on.store.claim(on.threadId, { holder: "one", ttlMs: 60_000 });
+    await on.pass(2_500); // the lease is renewed at 3,000
+    expect(runs).toBe(1);
+    expect(await failureOf(request.result)).toMatchObject({ suspension: { reason: "lost" } });
+
+    const other = await cuttable();
+    let calls = 0;
+    const model = () => {
+      calls += 1;
+      return { error: { status: 529, retryAfterMs: 2_000 } };
+    };
+    const busy = await other.on.start({ script: Array.from({ length: 9 }, () => model as never) }, other.options);
+    const asked = await other.on.end(busy.ask("Go."));
+    await other.on.pass(1);
+    await other.on.store.claim(other.on.threadId, { holder: "one", ttlMs: 60_000 });
+    await other.on.pass(2_500);
+    expect(calls).toBe(1);
+    expect(await failureOf(asked.result)).toMatchObject({ suspension: { reason: "lost" } });
+  });
+});
+
 test("a server that is stopped suspends its request with that reason", async () => {
   const on = await stage();
   const server = await on.start({ script: [{ hang: true }] });
