@@ -98,6 +98,7 @@ export type { CheckpointStore, Revocations, TokenBind, TokenSecret, Warn } from 
 export type { TokenErrorCode } from "./checkpoint/error.ts";
 export type { ResumePhase, ResumeState, ThreadRef, TokenClaims } from "./checkpoint/payload.ts";
 export type { ResumeTokens, VerifiedToken } from "./checkpoint/resume-tokens.ts";
+export type { BranchOptions } from "./lanes/branch.ts";
 export type { ContextOpErrorCode } from "./lanes/context-operation.ts";
 export { type Context, type ContextEntry, foldLane, type LaneReport, verifyLane } from "./lanes/fold-lane.ts";
 export type { LaneItem } from "./lanes/lane-log.ts";
@@ -202,7 +203,7 @@ export type {
   ToolMessage,
   UserMessage,
 } from "./thread/message.ts";
-export type { FormattedMessage } from "./thread/messages/formats.ts";
+export type { FormattedMessage, MessageFormat } from "./thread/messages/formats.ts";
 export type { StepOptions } from "./thread/messages/from-messages.ts";
 export type { ThreadOptions } from "./thread/options.ts";
 export { type Clock, type Ids, type Ports, systemPorts } from "./thread/ports.ts";

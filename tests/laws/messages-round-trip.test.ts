@@ -1,5 +1,6 @@
 import fc from "fast-check";
-import { type JsonValue, type Message, type MessageFormat, project, Thread } from "heddle";
+import { type JsonValue, type Message, project, Thread } from "heddle";
+import type { MessageFormat } from "heddle/core";
 import { toAnthropic, toModelMessages, toOpenAIChat, validateMessages } from "heddle/providers";
 import { describe, expect, test } from "vitest";
 import { legalList } from "../providers/support/legal.ts";

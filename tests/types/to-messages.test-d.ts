@@ -1,5 +1,6 @@
 import type { ModelMessage } from "@ai-sdk/provider-utils";
-import { type JsonObject, type Message, type MessageFormat, Thread } from "heddle";
+import { type JsonObject, type Message, Thread } from "heddle";
+import type { MessageFormat } from "heddle/core";
 import { expectTypeOf, test } from "vitest";
 
 const thread = Thread.create();

@@ -1,6 +1,7 @@
 import { validateUIMessages } from "ai";
-import { type MessageFormat, project, Thread, ThreadError } from "heddle";
+import { project, Thread, ThreadError } from "heddle";
 import { toUIMessages } from "heddle/ai-sdk";
+import type { MessageFormat } from "heddle/core";
 import { describe, expect, test } from "vitest";
 import { told } from "../../projection/given.ts";
 

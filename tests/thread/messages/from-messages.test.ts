@@ -1,4 +1,5 @@
-import { type MessageFormat, project, Thread, ThreadError } from "heddle";
+import { project, Thread, ThreadError } from "heddle";
+import type { MessageFormat } from "heddle/core";
 import { describe, expect, test } from "vitest";
 import { told } from "../../projection/given.ts";
 

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import type { MessageFormat } from "heddle";
+import type { MessageFormat } from "heddle/core";
 
 // Lists as they are found in the wild: well formed by their format, with everything it knows and with what it does not
 // know yet; not always legal, as a list that somebody has cut is not.
