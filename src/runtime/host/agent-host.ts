@@ -22,7 +22,7 @@ import {
 } from "../option-names.ts";
 import { type RuntimePorts, runtimePorts } from "../ports.ts";
 import type { AgentRequest, SteerAnswer } from "../request/request.ts";
-import { isSuspended, RequestError } from "../request/request-error.ts";
+import { RequestError } from "../request/request-error.ts";
 import type { AgentServer } from "../server/agent-server.ts";
 import { askedBefore } from "../server/ask.ts";
 import { explain, view } from "../server/explain.ts";
@@ -44,6 +44,7 @@ import { LEASE_TTL_MS } from "../server/start.ts";
 import { type ThreadUsage, usageOfThread } from "../server/thread-usage.ts";
 import { FIRST, loadAgent } from "../session/load.ts";
 import { retryStore } from "../session/store-retry.ts";
+import { AskSignals } from "./ask-signals.ts";
 import { type Decision, decideByEntry, notWaiting } from "./decide-by-entry.ts";
 import { listWaiting, type WaitingList } from "./list-waiting.ts";
 import { LiveThreads, type Used } from "./live-threads.ts";
@@ -55,7 +56,6 @@ import { type Target, targetOf } from "./thread-token.ts";
 /** The default number of recovered requests that run at once. */
 const RECOVER_CONCURRENCY = 16;
 /** The cancel reason of a request whose signal was aborted. */
-const ABORTED = "The signal of the request was aborted.";
 
 /**
  * Runs an agent on many threads. Each thread has at most one live server. A released thread uses no memory.
@@ -75,17 +75,19 @@ export class AgentHost<Given extends AnyAgent = AnyAgent> implements AsyncDispos
   /** Threads whose holder may be dead. They are checked again when its claim has expired. */
   readonly #checks = new Map<string, () => void>();
   readonly #stopped = new AbortController();
-  /** For each request id, removes the listener on the ask's signal. */
-  readonly #signals = new Map<string, () => void>();
+  readonly #signals: AskSignals;
 
   private constructor(options: HostOptions<Given>) {
     this.#options = options;
     this.#ports = runtimePorts(options.ports);
     this.#warn = ignoreErrorsOf(options.warn ?? systemWarn);
     this.#agents = agentsOf(options);
-    this.#threads = new LiveThreads(this.#agents, options, this.#ports, (requestId) =>
-      this.#signals.get(requestId)?.(),
-    );
+    this.#signals = new AskSignals({
+      cancel: (id, requestId, why) => this.#threads.use(id, ({ server }) => server.cancel(requestId, why)),
+      isStopped: () => this.#threads.isStopped,
+      warn: this.#warn,
+    });
+    this.#threads = new LiveThreads(this.#agents, options, this.#ports, (id) => this.#signals.forget(id));
   }
 
   static create<Given extends AnyAgent>(options: HostOptions<Given>): AgentHost<Given> {
@@ -109,7 +111,7 @@ export class AgentHost<Given extends AnyAgent = AnyAgent> implements AsyncDispos
       threadId,
       async ({ server }) => {
         const { request } = server;
-        if (signal !== undefined && request !== undefined) this.#cancelWith(signal, threadId, request.id);
+        if (signal !== undefined && request !== undefined) this.#signals.follow(signal, threadId, request.id);
         return server;
       },
       start,
@@ -141,7 +143,7 @@ export class AgentHost<Given extends AnyAgent = AnyAgent> implements AsyncDispos
     const { signal, requestId, idempotencyRef } = options;
     const ask = async ({ server, hosted }: Used<Given>): Promise<AgentRequest<AgentOutput<Given>>> => {
       const request = await server.ask(content, ...([options] as AskArguments<AskOptions<AgentContext<Given>>>)); // as it was given
-      if (signal !== undefined && request.state !== "done") this.#cancelWith(signal, threadId, request.id);
+      if (signal !== undefined && request.state !== "done") this.#signals.follow(signal, threadId, request.id);
       return hosted(request);
     };
     if (requestId === undefined && idempotencyRef === undefined) return this.#threads.use(threadId, ask, { agent });
@@ -163,7 +165,7 @@ export class AgentHost<Given extends AnyAgent = AnyAgent> implements AsyncDispos
     const { signal } = options;
     return this.#threads.use(threadId, async ({ server, hosted }) => {
       const request = await server.continueRequest(requestId, options);
-      if (signal !== undefined && request.state !== "done") this.#cancelWith(signal, threadId, request.id);
+      if (signal !== undefined && request.state !== "done") this.#signals.follow(signal, threadId, request.id);
       return hosted(request);
     });
   }
@@ -359,7 +361,7 @@ export class AgentHost<Given extends AnyAgent = AnyAgent> implements AsyncDispos
   async stop(options: StopOptions = {}): Promise<void> {
     checkStopOptions(options);
     this.#stopped.abort();
-    for (const forget of this.#signals.values()) forget();
+    this.#signals.forgetAll();
     for (const cancel of this.#checks.values()) cancel();
     this.#checks.clear();
     await this.#threads.stop(options);
@@ -441,32 +443,6 @@ export class AgentHost<Given extends AnyAgent = AnyAgent> implements AsyncDispos
   /** A request of another process cannot be reached: `thread_held`, without waiting for the claim. */
   #command<Answer>(threadId: string, send: (server: AgentServer<Given>) => Promise<Answer> | Answer): Promise<Answer> {
     return this.#threads.use(threadId, async ({ server }) => send(server), { claimWaitMs: 0 });
-  }
-
-  /** The signal outlives the server: if the thread was released since, it is loaded again to cancel its request. */
-  #cancelWith(signal: AbortSignal, threadId: string, requestId: string): void {
-    this.#signals.get(requestId)?.(); // the ask was repeated
-    const cancel = async (): Promise<void> => {
-      forget();
-      if (isSuspended(signal)) return;
-      try {
-        await this.#threads.use(threadId, ({ server }) => server.cancel(requestId, ABORTED));
-      } catch (error) {
-        if (this.#threads.isStopped) return;
-        const why = HeddleError.isInstance(error) ? error.message : "unexpected error.";
-        this.#warn(
-          `Thread ${threadId}: the signal of request ${requestId} was aborted, but it is not cancelled: ${why}`,
-        );
-      }
-    };
-    const abort = (): void => void cancel();
-    const forget = (): void => {
-      signal.removeEventListener("abort", abort);
-      this.#signals.delete(requestId);
-    };
-    this.#signals.set(requestId, forget);
-    signal.addEventListener("abort", abort, { once: true });
-    if (signal.aborted) abort();
   }
 
   /** The holder may have died when a decision was written. Then this host resumes the request. */
