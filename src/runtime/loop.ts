@@ -11,7 +11,7 @@ import type { Live, Outcome, QueuedAsk, ToolFacts } from "./live/live.ts";
 import { beginsNothing } from "./live/perform-directive.ts";
 import { suspensionIn, workTime } from "./live/request-state.ts";
 import type { Change, Effect, LiveSignal, Moment, TimerName } from "./live/signal.ts";
-import { LETTING_GO_MS } from "./live/stopping.ts";
+import { RELEASE_LIMIT_MS } from "./live/stopping.ts";
 import { answerOf, withdrawRow } from "./perform/answer.ts";
 import { type AskFunctions, askAborted, prepareAsk, warnOfRefused } from "./perform/prepare-ask.ts";
 import { cancelOnAbort, followLog, openRequest, performWork, releaseClaim } from "./perform/request-effects.ts";
@@ -30,15 +30,15 @@ import { toolPool } from "./tools/limits.ts";
 
 type Reply = PromiseWithResolvers<unknown>;
 
-/** The end of a command. `error`: this process cannot say more. */
+/** The end of a command. `error`: this process cannot know the end. */
 export interface CommandSettled {
   readonly end: CommandEnd;
   readonly error?: unknown;
 }
 
-type Asked = PromiseWithResolvers<AgentRequest> & { readonly functions: AskFunctions | undefined };
+type PendingAsk = PromiseWithResolvers<AgentRequest> & { readonly functions: AskFunctions | undefined };
 
-/** Runs one live thread: takes a signal, decides, and performs the effects. All that changes of a thread is here. */
+/** Runs one live thread: takes a signal, decides, and performs the effects. All mutable state of a live thread is here. */
 export class Loop {
   readonly options: ThreadOptions;
   readonly scene: Scene;
@@ -47,7 +47,7 @@ export class Loop {
   #notDue = NOTHING_CHECKED;
   #isDeciding = false;
   #replies = 0;
-  /** The code of the agent's tools as they were set. */
+  /** The code of the agent's tools, as its settings name them. */
   #ownTools: Tools;
   readonly #facts: ToolFacts;
   /** The handle of the last request, and its span. */
@@ -57,10 +57,10 @@ export class Loop {
   readonly #waiting = new Map<string, Reply>();
   /** Callers that wait for the end of a command, by its id. */
   readonly #ends = new Map<string, PromiseWithResolvers<CommandSettled>>();
-  readonly #asks = new Map<string, Asked>();
+  readonly #asks = new Map<string, PendingAsk>();
   readonly #lent = new Map<string, Lent>();
   readonly #timers: Timers<TimerName>;
-  /** Work that a stop waits for: everything but tools, which may never end. */
+  /** Work that a stop waits for: all except tools, which may never end. */
   readonly #work = new Set<Promise<unknown>>();
   readonly #stopped = new AbortController();
   readonly #closed = Promise.withResolvers<void>();
@@ -120,7 +120,7 @@ export class Loop {
     return this.#handle?.id === requestId ? this.#handle : undefined;
   }
 
-  /** Aborted when the thread is let go. */
+  /** Aborted when the thread is released. */
   get stopped(): AbortSignal {
     return this.#stopped.signal;
   }
@@ -139,7 +139,7 @@ export class Loop {
     return { ports: this.options.ports, timeoutMs: this.options.definition.hookTimeoutMs };
   }
 
-  /** Whether no other process can have the thread. */
+  /** Whether the claim is valid: no other process can hold the thread. */
   get isHeld(): boolean {
     return this.#live.broken === undefined && (this.options.holder?.isHeld ?? true);
   }
@@ -149,7 +149,7 @@ export class Loop {
     return this.#live.broken === undefined;
   }
 
-  /** Throws if another process has the thread. Asks the store only when the last renewal is too old. */
+  /** Throws if another process holds the thread. Calls the store only when the last renewal is too old. */
   async confirmHeld(): Promise<void> {
     if (this.#live.broken === undefined && !this.stopped.aborted) await this.options.holder?.check();
   }
@@ -195,12 +195,15 @@ export class Loop {
     return { now: ports.monotonic(), eventSeq: this.current?.eventSeq ?? 0, threadId, waiting: this.#queue.length };
   }
 
-  /** A command for the agent; its outcome when it is durable and what it leads to was begun. */
+  /** Sends a command to the agent. Resolves when the command is durable and its effects have started. */
   async command(signal: Signal): Promise<Outcome> {
     return (await this.reply((reply) => ({ type: "agent", signal, reply }))) as Outcome; // as `settle` answers a turn
   }
 
-  /** A command that may have to wait. Resolves when it is durable, or refused. `settled` has its end, and never rejects. */
+  /**
+   * Sends a command that may be deferred. Resolves when it is durable or refused. `settled` has its end, and never
+   * rejects.
+   */
   async send(id: string, signal: Signal): Promise<Outcome & { readonly settled: Promise<CommandSettled> }> {
     const known = this.#ends.get(id);
     const waiting = known ?? Promise.withResolvers<CommandSettled>();
@@ -224,7 +227,7 @@ export class Loop {
     return (await this.reply((reply) => ({ type: "read", read, reply }))) as Value; // what `read` returned
   }
 
-  /** Loads what such a read needs. Never fails. */
+  /** Loads what `read` would need. Never fails. */
   async readAhead(read: (agent: ReactAgent) => unknown): Promise<void> {
     await this.reply((reply) => ({ type: "read", read, reply, isAhead: true }));
   }
@@ -233,7 +236,7 @@ export class Loop {
     await this.reply((reply) => ({ type: "change", change, reply }));
   }
 
-  /** Resolves when the agent is what the log says. */
+  /** Reloads the log after a failed write. Resolves when the agent is up to date with the log. */
   async mend(): Promise<void> {
     if (this.#live.broken !== undefined) await this.reply((reply) => ({ type: "mend", reply }));
   }
@@ -251,7 +254,7 @@ export class Loop {
     return waiting.promise;
   }
 
-  /** Puts an ask. Resolves when it is durable and the model is at work. */
+  /** Sends an ask. Resolves when it is durable and the model call has started. */
   ask(ask: Omit<QueuedAsk, "id">, functions: AskFunctions): Promise<AgentRequest> {
     const id = `ask ${++this.#replies}`;
     const asked = Object.assign(Promise.withResolvers<AgentRequest>(), { functions });
@@ -272,7 +275,7 @@ export class Loop {
     await asked.promise.catch(() => undefined);
   }
 
-  /** The code of a tool in this process. The log says when it is used. */
+  /** Registers the code of a tool in this process. A setting in the log says when it is used. */
   register(name: string, tool: AnyTool, hash: string): void {
     this.options.registered.set(name, { hash, tool });
   }
@@ -284,18 +287,18 @@ export class Loop {
     return tools;
   }
 
-  /** What was given with a request that no log has. */
+  /** Keeps the values of a request that are not in the log. */
   lend(requestId: string, lent: Partial<Lent>): void {
     this.#lent.set(requestId, { ...this.scene.lent(requestId), ...lent });
   }
 
-  /** Nothing new begins. What is at work may end within the grace; then the thread is let go. */
+  /** Stops the thread. No work starts. Running work may end within the grace period; then the thread is released. */
   async stop(graceMs: number, why: HeddleError): Promise<void> {
     this.post({ type: "stop", graceMs, why });
     await this.#closed.promise;
   }
 
-  /** What performing returns is not used. */
+  /** Performs an effect. The result is not used. */
   #perform(effect: Effect): unknown {
     switch (effect.type) {
       case "append":
@@ -358,7 +361,7 @@ export class Loop {
         return warnOfChange(this.options);
       case "lost":
         return this.options.lost(effect.error);
-      case "next": // put first when all effects are performed
+      case "next": // put first in the queue when all effects are performed
         return;
       default:
         return effect satisfies never;
@@ -373,7 +376,7 @@ export class Loop {
     );
   }
 
-  /** Emits a token. What comes next begins when it was handed over. */
+  /** Emits a token. The next work starts after its listener has received it. */
   async #mint({ id, agent, run, phase }: Extract<Effect, { type: "mint" }>): Promise<LiveSignal> {
     const { tokens } = this.options;
     const token = tokens && (await mintToken(tokens, agent, run, phase));
@@ -393,7 +396,7 @@ export class Loop {
     if (directive.type !== "tool_exec") this.#track(done);
   }
 
-  /** The result of work is one signal. Work that throws has failed in a way that the runtime does not know. */
+  /** Posts the result of work as one signal. Work that throws has an unexpected internal error. */
   async #worked(
     id: string,
     work: Promise<Omit<Extract<LiveSignal, { type: "agent" }>, "type" | "from"> | undefined>,
@@ -454,7 +457,7 @@ export class Loop {
     }
   }
 
-  /** Watches the log while a request waits: another process may decide by writing to it. */
+  /** Watches the log while a request waits: another process may write a decision into it. */
   #follow(fromSeq: number | undefined): void {
     this.#follower?.abort();
     this.#follower = undefined;
@@ -471,16 +474,18 @@ export class Loop {
     this.#stopped.abort(new RequestError({ code: "server_stopped", message: "The server was stopped." }));
     this.#timers.clear();
     if (gaveUp) {
-      const what = `the store did not answer within ${LETTING_GO_MS} ms after its server was stopped`;
-      warn(`Thread ${threadId}: ${what}. What was not acknowledged may be lost, and its claim runs out by itself.`);
-      holder?.release().catch(() => undefined); // it is not renewed any more
+      const what = `the store did not answer within ${RELEASE_LIMIT_MS} ms after its server was stopped`;
+      warn(
+        `Thread ${threadId}: ${what}. Entries that were not acknowledged may be lost, and its claim expires by itself.`,
+      );
+      holder?.release().catch(() => undefined); // not renewed any more, so it expires
       return this.#closed.resolve();
     }
-    if (!(await inTime(ports, LETTING_GO_MS, this.#letGo()))) return this.#close(true);
+    if (!(await inTime(ports, RELEASE_LIMIT_MS, this.#release()))) return this.#close(true);
     this.#closed.resolve();
   }
 
-  async #letGo(): Promise<void> {
+  async #release(): Promise<void> {
     while (this.#work.size > 0) await Promise.allSettled(this.#work);
     await releaseClaim(this.options);
   }

@@ -22,7 +22,7 @@ import type {
 import type { SummarizeOptions } from "./server/summarize-range.ts";
 import type { CancelOptions, ContinueOptions, RunOptions } from "./standalone/options.ts";
 
-// A misspelt option would do nothing, in silence, for whoever has no types to tell him.
+// Unknown names are refused, so that a typo cannot disable an option in code without types.
 
 const ASK: OptionNames<AnyAskOptions> = {
   context: true,
@@ -94,7 +94,7 @@ const RUN: OptionNames<RunOptions<never>> = {
 
 const GET: OptionNames<HostGetOptions> = { agent: true, context: true, tools: true, signal: true };
 
-/** What going on from a token and ending it have in common. */
+/** The options that continuing and cancelling a run share. */
 const TOKEN = {
   context: true,
   store: true,
@@ -223,7 +223,10 @@ export function checkBranchOptions(options: object): void {
   checkNames("branch", options, { at: true, before: true, lane: true, opId: true });
 }
 
-/** Of a stream. A turn of `chatTurn` may be passed as it is: its thread is an option, its request the stream's source. */
+/**
+ * Checks the options of a stream. A turn of `chatTurn` may be passed as it is: `thread` is an option, `request` is
+ * ignored.
+ */
 export function checkStreamOptions(what: string, options: object, names: { readonly [name: string]: true }): void {
   const { request: _source, ...own } = options as { readonly request?: unknown };
   checkNames(what, own, names);
@@ -244,11 +247,11 @@ export function checkRunOptions(options: Placed & { readonly thread?: unknown })
 }
 
 export function checkContinueOptions(options: Placed): void {
-  checkPlaced("A run that goes on", options, CONTINUE);
+  checkPlaced("A continued run", options, CONTINUE);
 }
 
 export function checkCancelOptions(options: Placed): void {
-  checkPlaced("A run that is cancelled", options, CANCEL);
+  checkPlaced("A cancelled run", options, CANCEL);
 }
 
 function checkPlaced(what: string, options: Placed, names: { readonly [name: string]: true }): void {
@@ -278,7 +281,7 @@ interface HostParts extends ClaimOptions, Pick<HostOptions<never>, "recoverConcu
   readonly agents?: unknown;
 }
 
-/** A name is a part of a row of the store, so it has its rule. */
+/** The name of an agent is a part of a store row, so it has the same rule. */
 function checkAgents(agents: unknown, agent: unknown): void {
   const isList = Array.isArray(agents);
   const list = Object.entries(Object(agents));
@@ -299,7 +302,7 @@ function checkAgents(agents: unknown, agent: unknown): void {
 
 type ClaimOptions = Pick<ServerOptions<never>, "holder" | "leaseTtlMs" | "claimWaitMs">;
 
-/** The store would refuse them only with the first thread, and by its own names. */
+/** Checked here, because the store would refuse them only with the first thread, and under other names. */
 function checkClaim({ holder, leaseTtlMs, claimWaitMs }: ClaimOptions): void {
   if (holder !== undefined) checkName("holder", holder);
   checkFrom1("leaseTtlMs", leaseTtlMs);

@@ -9,29 +9,29 @@ import {
   requestReused,
   requestSuspended,
 } from "../request/request-error.ts";
-import { UNKNOWN } from "./breakage.ts";
 import { effects, update, wait } from "./decision.ts";
 import { consume, consumedAsk, endOf, rowAskId, rowOfAsk } from "./inbox.ts";
 import type { CallerAnswer, Live, QueuedAsk, ToolFacts, Turn } from "./live.ts";
-import { suspensionIn, takeBackTools } from "./request-state.ts";
-import type { Change, Decision, Given, LiveSignal } from "./signal.ts";
+import { removeRequestTools, suspensionIn } from "./request-state.ts";
+import type { Change, Decision, LiveSignal, RequestValues } from "./signal.ts";
+import { UNKNOWN } from "./store-failure.ts";
 import { restingStatus } from "./thread-metadata.ts";
 
-/** A new ask is behind those that wait. One that is read from its row again is the same one. */
+/** Adds an ask to the end of the queue. An ask that is read from its row again is in the queue already. */
 export function queueAsk(decision: Decision, ask: QueuedAsk): Decision {
   const { asks, agent, queuesAsks } = decision.live;
   const { requestId } = ask;
   const isKnown = asks.some((one) => one.row === "waits" && one.requestId === requestId);
   if (isKnown && ask.row === "waits") return decision;
   const { maxPending = asks.length + 1 } = agent.settings;
-  // The first is not counted when it can be taken at once.
+  // The first is not counted if it can be accepted at once.
   const waiting = asks.length - (agent.state.run === undefined ? 1 : 0);
   const isFull = queuesAsks && !isKnown && ask.row === undefined && waiting >= maxPending;
   if (isFull) return effects(decision, { type: "settle_ask", askId: ask.id, error: queueFull(requestId, maxPending) });
   return update(decision, { asks: [...asks, ask] });
 }
 
-/** Prepares the next ask, when there is one and it may be asked. The others become rows. */
+/** Prepares the next ask, if there is one and no request is in its way. The others become rows. */
 export function advanceAsks(decision: Decision): Decision {
   const { asks, isAsking, hold, broken } = decision.live;
   const [ask] = asks;
@@ -49,7 +49,7 @@ export function mustWait(
   return (queuesAsks || row !== undefined) && agent.state.run !== undefined;
 }
 
-/** Makes the first ask that waits a row, unless it is one. */
+/** Stores the first queued ask that has no row as a row. */
 function postAsk(decision: Decision, waiting: readonly QueuedAsk[]): Decision {
   const { postsCommands, queuesAsks, broken } = decision.live;
   const ask = waiting.find(({ row }) => row === undefined);
@@ -57,7 +57,7 @@ function postAsk(decision: Decision, waiting: readonly QueuedAsk[]): Decision {
   return wait(decision, { type: "post_ask", askId: ask.id }, (id) => ({ type: "post", id, command: rowOfAsk(ask) }));
 }
 
-/** The ask is a row. One that was answered before has its end at its turn, or is refused as it was then. */
+/** The ask is stored as a row. If it was answered before, it ends or is refused as it was then. */
 export function askPosted(
   decision: Decision,
   askId: string,
@@ -65,7 +65,7 @@ export function askPosted(
 ): Decision {
   const { asks, inbox } = decision.live;
   const ask = asks.find(({ id }) => id === askId);
-  if (ask === undefined) return decision; // it was withdrawn meanwhile
+  if (ask === undefined) return decision; // it was withdrawn in the meantime
   const { requestId } = ask;
   const end = outcome && endOf(outcome);
   const isOther = row !== undefined && (row.type !== "ask" || !isSameAsk(row.body, ask));
@@ -87,12 +87,12 @@ function isSameAsk({ content = null, continues }: JsonObject, ask: QueuedAsk): b
   return continues === ask.continues && sameJson(content, ask.content as JsonValue); // both are JSON
 }
 
-/** The row has the request id, so that the ask is known by it from here on. */
+/** The row is found by the request id, so that id identifies the ask too. */
 function keysOfRow({ requestId, keys }: QueuedAsk): QueuedAsk["keys"] {
   return [["requestId", requestId], ...keys.filter(([name]) => name !== "requestId")];
 }
 
-/** What could not be stored does not wait. After an error of the store, it may have a row. */
+/** Drops an ask whose row could not be stored. After an error of the store it may still have a row. */
 export function askNotPosted(decision: Decision, askId: string, error: unknown): Decision {
   const ask = decision.live.asks.find(({ id }) => id === askId);
   if (ask === undefined) return decision;
@@ -105,13 +105,13 @@ function leave(decision: Decision, ask: QueuedAsk, error: unknown): Decision {
   return effects(left, { type: "settle_ask", askId: ask.id, error });
 }
 
-/** Asks leave the queue before their turn. `reply`: who waits until that is durable; the answer is the asks that left. */
+/** Removes queued asks. The caller `reply` waits until that is durable, and gets the removed asks. */
 export function withdrawAsk(
   decision: Decision,
   { requestId, askId, error, reply }: Omit<Extract<LiveSignal, { type: "withdraw" }>, "type">,
 ): Decision {
   const { asks, isAsking } = decision.live;
-  const waiting = isAsking ? asks.slice(1) : asks; // the preparation of the first ends by itself
+  const waiting = isAsking ? asks.slice(1) : asks; // an ask that is being prepared ends by itself
   const isAll = requestId === undefined && askId === undefined;
   const gone = waiting.filter((one) => isAll || one.id === askId || one.requestId === requestId);
   const ids = new Set(gone.flatMap((one) => (one.row === undefined ? [] : [one.requestId])));
@@ -124,7 +124,7 @@ export function withdrawAsk(
   return consume(left, consumes, [...settled, ...answer], consumes.length === 0 ? {} : restingStatus(left.live));
 }
 
-/** No ask is taken here any more, but for one that is being prepared. Those that are rows wait for the next process. */
+/** Refuses all queued asks, except for one that is being prepared. Asks that are rows wait for the next process. */
 export function refuseAsks(decision: Decision, error: unknown): Decision {
   const { asks, isAsking, hold } = decision.live;
   const mayBeRow = ({ id, row }: QueuedAsk): boolean =>
@@ -142,11 +142,11 @@ export function refuseAsks(decision: Decision, error: unknown): Decision {
   );
 }
 
-/** The request has from here on what its caller gave. */
+/** Sets the values that the caller passed with the request. */
 export function giveToRequest(
   decision: Decision,
   requestId: string,
-  { context, tools, models, exactCounter, held }: Given,
+  { context, tools, models, exactCounter, held }: RequestValues,
 ): Decision {
   const { live } = decision;
   const { agent } = live;
@@ -164,8 +164,8 @@ export function giveToRequest(
   });
 }
 
-/** The open request has another context, or other tools of its own. */
-export function giving(requestId: string, { context, tools }: Pick<Given, "context" | "tools">): Change {
+/** A change of the context of the open request, or of the tools that only this request has. */
+export function giving(requestId: string, { context, tools }: Pick<RequestValues, "context" | "tools">): Change {
   return {
     live: (live) => {
       const before = live.given?.requestId === requestId ? live.given : undefined;
@@ -178,14 +178,14 @@ export function giving(requestId: string, { context, tools }: Pick<Given, "conte
   };
 }
 
-/** Tools of an ask stand beside those of the agent; one of the same name stands in the same place. */
+/** Adds the tools of an ask to those of the agent. One of the same name replaces the agent's, in its place. */
 function withTools(own: ToolFacts, more: ToolFacts | undefined): ToolFacts {
   if (more === undefined) return own;
   const specs = new Map([...own.tools, ...more.tools].map((spec) => [spec.name, spec]));
   return { tools: [...specs.values()], traits: { ...own.traits, ...more.traits } };
 }
 
-/** The agent took or refused the ask, or the ask could not be decided. */
+/** The agent accepted or refused the ask, or the decision failed. */
 export function askDecided(decision: Decision, { performed }: Turn, outcome: { readonly error?: unknown }): Decision {
   const [ask, ...others] = decision.live.asks;
   if (ask === undefined) return decision;
@@ -193,7 +193,7 @@ export function askDecided(decision: Decision, { performed }: Turn, outcome: { r
   const refused = performed.find(({ type }) => type === "emit_request_error");
   if ("error" in outcome) return refuseAsk(left, ask, outcome.error);
   if (refused?.type === "emit_request_error") return refuseAsk(left, ask, notAccepted(ask.requestId, refused.failure));
-  // The ask is in the log. It may have ended here before it began.
+  // The ask is in the log. Its request may have failed here before it was opened.
   const { live } = left;
   if (live.request?.id !== ask.requestId) return refuseAsk(left, ask, endOfRequest(live, ask.requestId));
   return settleSame(left, ask, {});
@@ -206,7 +206,7 @@ function settleSame(decision: Decision, ask: QueuedAsk, answer: AskAnswer): Deci
   return effects(left, ...answers);
 }
 
-/** A caller that has sent the ask again, while it waited, gets the same answer. */
+/** Callers that repeated the ask while it waited get the same answer. */
 function answerSame(
   decision: Decision,
   ask: QueuedAsk,
@@ -221,12 +221,17 @@ function answerSame(
   return [update(decision, { asks: asks.filter((one) => !isSame(one)) }), answers];
 }
 
-/** The ask was decided: it leaves the queue, and its row has an outcome. Unless that cannot be written: then it waits for the next process. */
+/**
+ * The ask was refused: it leaves the queue, and its row gets an outcome. If the outcome cannot be written, the ask
+ * waits for the next process.
+ */
 export function refuseAsk(decision: Decision, ask: QueuedAsk, error: unknown): Decision {
   const { live } = decision;
   const { requestId } = ask;
   const isOther = live.request?.id !== requestId;
-  const forgotten = isOther ? effects(takeBackTools(decision, requestId), { type: "forget", requestId }) : decision;
+  const forgotten = isOther
+    ? effects(removeRequestTools(decision, requestId), { type: "forget", requestId })
+    : decision;
   const { code, message } = failureOf(error, UNKNOWN);
   const consumes = consumedAsk(live, ask, { status: "refused", code, message });
   if (consumes.length === 0) return settleSame(forgotten, ask, { error });
@@ -237,7 +242,7 @@ export function refuseAsk(decision: Decision, ask: QueuedAsk, error: unknown): D
   return consume(left, consumes, answers, restingStatus(left.live));
 }
 
-/** How a request ends here that the log has, and that this process cannot carry. */
+/** The error for an ask that is in the log but that this process cannot run. */
 function endOfRequest(live: Live, requestId: string): Error {
   const { broken } = live;
   const isFailed = broken !== undefined && broken.suspension === undefined;

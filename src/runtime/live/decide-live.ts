@@ -12,14 +12,14 @@ import {
   refuseAsks,
   withdrawAsk,
 } from "./asks.ts";
-import { breakDown, isForGood, notRestored, restore, restored } from "./breakage.ts";
 import { effects, endWork, followedBy, startWork, update, updateRequest, wait } from "./decision.ts";
 import { consume, consumedAsk, inboxRead, posted, withoutCommand, withoutRows } from "./inbox.ts";
 import type { Hold, Live } from "./live.ts";
 import { emitUnresolved } from "./perform-directive.ts";
 import { closeRequest, isNoteDue, openRequest, setNoteTimer, workedMs } from "./request-state.ts";
-import type { Change, Decision, Given, LiveSignal, Moment } from "./signal.ts";
+import type { Change, Decision, LiveSignal, Moment, RequestValues } from "./signal.ts";
 import { advanceStop, beginStop, closeLive, endGrace } from "./stopping.ts";
+import { breakDown, isPermanent, notRestored, restore, restored } from "./store-failure.ts";
 import { nextEventSeq, restingStatus } from "./thread-metadata.ts";
 import {
   appended,
@@ -34,10 +34,10 @@ import {
   withThread,
 } from "./turn.ts";
 
-/** Signals that no effect delays. */
+/** Signals that are decided even while an effect is awaited. */
 const ALWAYS_DUE: ReadonlySet<LiveSignal["type"]> = new Set(["lost", "worked", "begun", "change", "stop"]);
 
-/** Whether a signal can be decided now, or has to wait for the answer to an effect. */
+/** Whether a signal can be decided now. Otherwise it waits until the current effect has answered. */
 export function isDue({ hold, stopping }: Live, signal: LiveSignal): boolean {
   if (hold === undefined) return true;
   if (ALWAYS_DUE.has(signal.type) || stopping?.phase === "closed") return true;
@@ -45,14 +45,17 @@ export function isDue({ hold, stopping }: Live, signal: LiveSignal): boolean {
   return "id" in signal && signal.id === hold.id;
 }
 
-/** The first `count` signals of a queue are not due while the hold and the stop are these. */
+/** With this hold and stop, the first `count` signals of a queue are not due. */
 interface NotDue extends Pick<Live, "hold" | "stopping"> {
   readonly count: number;
 }
 
 export const NOTHING_CHECKED: NotDue = { hold: undefined, stopping: undefined, count: 0 };
 
-/** Counts the signals before the first one that is due. Each is checked once in a hold, because results may come by the thousand. */
+/**
+ * Counts the signals before the first one that is due. Each signal is checked once per hold, because thousands of
+ * results may wait.
+ */
 export function skipNotDue(live: Live, queue: readonly LiveSignal[], before: NotDue): NotDue {
   const { hold, stopping } = live;
   let count = before.hold === hold && before.stopping === stopping ? before.count : 0;
@@ -80,7 +83,7 @@ function decide(decision: Decision, signal: LiveSignal, moment: Moment): Decisio
     }
     case "ended": {
       const { stopping, broken, inbox } = live;
-      // What is not done here is done at the next start, because its row stays.
+      // Otherwise the next start does it, because its row stays.
       if (stopping?.isStrict || broken !== undefined) return decision;
       const { type: _ended, ...of } = signal;
       if (of.commandId !== undefined && !inbox.has(of.commandId)) return decision; // another process has done it
@@ -146,14 +149,14 @@ function decideAgent(decision: Decision, given: Extract<LiveSignal, { type: "age
   const { signal, reply, from, object, thrown } = given;
   if (from !== undefined && !live.work.includes(from)) return decision; // it was started before the log was read again
   if (live.broken !== undefined) {
-    // The log is read without the results of work.
+    // Results of work wait for no reload: the reload drops them.
     return reply === undefined ? decision : afterRestoring(decision, { ...given, reply });
   }
   const noted = updateRequest(endWork(decision, from), { ...(thrown && { thrown }), object });
   return takeTurn(noted, signal, moment, { reply, isFromWork: from !== undefined });
 }
 
-/** What came while the log could not be written is decided when it was read again, or fails with the reason. */
+/** A command that came while the log could not be written is decided after a reload, or fails with the error. */
 function afterRestoring(
   decision: Decision,
   signal: Extract<LiveSignal, { type: "agent" | "mend" }> & { readonly reply: string },
@@ -163,7 +166,7 @@ function afterRestoring(
     : restore(decision, { ...signal, hasWaited: true });
 }
 
-/** The answer to the effect that other signals wait for. */
+/** The current effect has answered. Other signals waited for it. */
 function answered(decision: Decision, signal: Extract<LiveSignal, { readonly id: string }>, moment: Moment): Decision {
   const { hold } = decision.live;
   if (hold?.id !== signal.id) return decision;
@@ -231,11 +234,11 @@ function holdFailed(decision: Decision, hold: Hold, error: unknown, moment: Mome
     case "post":
       return notPosted(decision, hold, error, moment);
     case "post_ask":
-      return askNotPosted(isForGood(error) ? breakDown(decision, error) : decision, hold.askId, error);
+      return askNotPosted(isPermanent(error) ? breakDown(decision, error) : decision, hold.askId, error);
     case "consume": {
-      // Another process has withdrawn one of the rows, or the store is away: then they are read again.
-      const told = effects(decision, ...hold.then);
-      return CommandError.isInstance(error) ? withoutRows(told, hold.consumes) : breakDown(told, error);
+      // Another process has withdrawn one of the rows, or the store is away: read the rows again.
+      const emitted = effects(decision, ...hold.then);
+      return CommandError.isInstance(error) ? withoutRows(emitted, hold.consumes) : breakDown(emitted, error);
     }
     case "read_inbox":
       if (hold.turn !== undefined) return failTurn(decision, hold.turn, error, moment);
@@ -243,13 +246,13 @@ function holdFailed(decision: Decision, hold: Hold, error: unknown, moment: Mome
     case "restore":
       return refuseAsks(notRestored(decision, hold, error), error);
     case "shorten":
-      return decision; // it stays long
+      return decision; // the thread is not shortened
     default:
       return hold satisfies never;
   }
 }
 
-/** What could not be stored does not wait. The caller gets the error. */
+/** A command whose row could not be stored is dropped. The caller gets the error. */
 function notPosted(
   decision: Decision,
   { turn, commandId }: Extract<Hold, { type: "post" }>,
@@ -257,7 +260,7 @@ function notPosted(
   moment: Moment,
 ): Decision {
   const without = update(decision, { agent: withoutCommand(decision.live.agent, commandId) });
-  if (isForGood(error)) return endTurn(breakDown(without, error), turn, { error }, moment);
+  if (isPermanent(error)) return endTurn(breakDown(without, error), turn, { error }, moment);
   // The row of another command has this id. After other errors, this one may have a row.
   const isOther = CommandError.isInstance(error);
   const withdrawn = isOther ? without : effects(without, { type: "withdraw_row", commandId });
@@ -265,8 +268,8 @@ function notPosted(
   return endTurn(withdrawn, turn, { error: isOperation ? opIdReused(commandId) : error }, moment);
 }
 
-/** Everything that the caller gives is there: the agent decides. */
-function askPrepared(decision: Decision, askId: string, given: Given, moment: Moment): Decision {
+/** The values of the ask are ready: the agent decides. */
+function askPrepared(decision: Decision, askId: string, given: RequestValues, moment: Moment): Decision {
   const { live } = decision;
   const [ask] = live.asks;
   if (ask?.id !== askId) return decision;
@@ -286,17 +289,17 @@ function askPrepared(decision: Decision, askId: string, given: Given, moment: Mo
     ...(ask.row === "waits" && { hasWaited: true as const }),
     ...(systemPrompt !== undefined && { systemPrompt }),
   };
-  // An open request keeps what its caller gave: the agent refuses this ask.
+  // The agent refuses this ask. The open request keeps the values of its own ask.
   const isRefused = live.agent.state.run !== undefined;
   return takeTurn(isRefused ? decision : giveToRequest(decision, requestId, given), signal, moment);
 }
 
-function hasOtherSettings(agent: Live["agent"], { seqs }: NonNullable<Given["held"]>): boolean {
+function hasOtherSettings(agent: Live["agent"], { seqs }: NonNullable<RequestValues["held"]>): boolean {
   const now = heldFor(agent).seqs;
   return now.length !== seqs.length || now.some((seq, index) => seq !== seqs[index]);
 }
 
-/** Takes up what the last process left: an open request, and commands that wait. */
+/** Resumes what the last process left: an open request, and waiting commands. */
 function opened(
   decision: Decision,
   { rows, first, given, reply }: Extract<LiveSignal, { type: "opened" }>,
@@ -311,11 +314,11 @@ function opened(
   const { failed, systemPrompt } = given;
   const supplied = giveToRequest(begun, run.requestId, given);
   if (failed === undefined) {
-    const signal = { ...first, ...(systemPrompt !== undefined && { systemPrompt }) } as typeof first; // only a `resume` is supplied
+    const signal = { ...first, ...(systemPrompt !== undefined && { systemPrompt }) } as typeof first; // `first` is always a `resume`
     return followedBy(supplied, { type: "agent", signal }, { type: "mend", reply });
   }
   const { error, code, message } = failed;
-  const signal = { ...first, failure: { code, message } } as typeof first; // only a `resume` is supplied
+  const signal = { ...first, failure: { code, message } } as typeof first; // `first` is always a `resume`
   return followedBy(
     updateRequest(supplied, { thrown: { error, code } }),
     { type: "agent", signal },
@@ -336,7 +339,7 @@ function unprepared(
   return consume(left, consumedAsk(left.live, ask, outcome), [settled], restingStatus(left.live));
 }
 
-/** The change holds for the agent, and for the one that is being appended. */
+/** Applies a change to the agent, and to the agent of an append that is under way. */
 function changed(before: Live, { live: ofLive, agent: ofAgent }: Change): Live {
   const live = ofLive?.(before) ?? before;
   if (ofAgent === undefined) return live;
@@ -397,7 +400,7 @@ function timer(decision: Decision, name: Extract<LiveSignal, { type: "timer" }>[
   }
 }
 
-/** A thread that was let go decides nothing. Callers get the reason. */
+/** A released thread decides nothing. Callers get the error. */
 function afterClose(decision: Decision, signal: LiveSignal): Decision {
   const error = decision.live.stopping?.why;
   if (signal.type === "ask") return effects(decision, { type: "settle_ask", askId: signal.ask.id, error });

@@ -32,7 +32,7 @@ export function endWork(decision: Decision, id: string | undefined): Decision {
   return index < 0 ? decision : update(decision, { work: work.toSpliced(index, 1) });
 }
 
-/** The request that has not ended here. */
+/** The request, unless it has ended here. */
 export function currentRequest({ request }: Live): RequestState | undefined {
   return request?.phase === "running" || request?.phase === "waiting" ? request : undefined;
 }

@@ -10,16 +10,16 @@ import { isPlainObject, type JsonObject } from "../../thread/json.ts";
 import { requestCancelled } from "../request/request-error.ts";
 import { effects, followedBy, update, wait } from "./decision.ts";
 import type { CallerAnswer, Hold, Live, QueuedAsk, Turn } from "./live.ts";
-import { takeBackTools } from "./request-state.ts";
+import { removeRequestTools } from "./request-state.ts";
 import type { Decision, LiveSignal } from "./signal.ts";
 import { restingStatus } from "./thread-metadata.ts";
 
-/** The row of a command that waits. */
+/** The row of a waiting command. */
 function rowOf({ id, signal }: WaitingCommand): CommandInput {
   return { ...(signal as JsonObject), type: signal.type, id }; // a waiting command is JSON
 }
 
-/** The row of an ask that waits. Its functions are not in it. */
+/** The row of a queued ask, without its functions. */
 export function rowOfAsk({ requestId: id, content, continues, options, refs, keys }: QueuedAsk): CommandInput {
   const ref = keys.find(([name]) => name !== "requestId")?.[0];
   const key = ref === undefined ? {} : { idempotencyRef: ref };
@@ -27,14 +27,14 @@ export function rowOfAsk({ requestId: id, content, continues, options, refs, key
   return { id, type: "ask", ...({ content, options, ...optional } as JsonObject) }; // checked options are JSON
 }
 
-/** What a row says. Any process can post one, so its body may be malformed. */
+/** The content of a row. Any process can post one, so its body may be malformed. */
 type RowContent =
   | { readonly type: "command"; readonly signal: WaitingCommand["signal"] }
   | { readonly type: "ask"; readonly ask: QueuedAsk }
-  /** `onRequestEnd` is still to be called. */
+  /** `onRequestEnd` was not called yet. */
   | { readonly type: "end"; readonly requestId: string }
   | { readonly type: "malformed"; readonly message: string }
-  /** It is not of the runtime. */
+  /** A row of another type, which is not for the runtime. */
   | { readonly type: "unknown" };
 
 export function contentOfRow({ id, type, body }: Command): RowContent {
@@ -112,7 +112,7 @@ export function endCommandOf(
   return { id: `end_${last.run.runId}`, type: "request_end", requestId: last.run.requestId };
 }
 
-/** A command that waits is a row before its caller gets an answer. Without a store, it waits in the value only. */
+/** Stores a waiting command as a row before its caller gets an answer. Without a store, it waits in the value only. */
 export function deferCommand(decision: Decision, { id, signal }: WaitingCommand, rest: () => Turn): Decision {
   const { postsCommands, inbox } = decision.live;
   if (!postsCommands || inbox.has(id)) return decision;
@@ -124,7 +124,7 @@ export function deferCommand(decision: Decision, { id, signal }: WaitingCommand,
   }));
 }
 
-/** The row is there. Returns the end of a command that was answered before, in this process or in another. */
+/** The row is stored. Returns the end of a command that was answered before, in this process or in another. */
 export function posted(
   decision: Decision,
   { commandId: id }: Extract<Hold, { type: "post" }>,
@@ -162,7 +162,10 @@ export function consume(
   return followedBy(decision, { type: "consume", consumes, then, metadata });
 }
 
-/** The value gets the commands that wait now. `isFolded`: the agent was read from the log, so it has none of them. */
+/**
+ * The rows of the inbox were read: the value gets the commands that wait now. `isFolded`: the agent was just read from
+ * the log, so it has none of them.
+ */
 export function inboxRead(
   decision: Decision,
   commands: readonly Command[],
@@ -179,8 +182,8 @@ export function inboxRead(
     ...(asks[0] !== undefined && isGone(asks[0]) && { isAsking: false }),
   });
   const withdrawn = { status: "dropped", reason: "withdrawn" } as const;
-  const told = isFolded ? [] : gone; // an append whose answer was lost may have delivered them
-  const ends = told.map((commandId) => ({ type: "outcome", commandId, end: withdrawn }) as const);
+  const ended = isFolded ? [] : gone; // an append whose answer was lost may have delivered them
+  const ends = ended.map((commandId) => ({ type: "outcome", commandId, end: withdrawn }) as const);
   const asksLeft = asks.filter(isGone).reduce(withdrawnAsk, effects(left, ...ends));
   const fresh = isFolded ? commands : commands.filter(({ id }) => !inbox.has(id));
   const unknown = fresh.filter((row) => contentOfRow(row).type === "unknown");
@@ -195,7 +198,7 @@ export function inboxRead(
 function withdrawnAsk(decision: Decision, { id, requestId }: QueuedAsk): Decision {
   const error = requestCancelled(requestId, "The ask was withdrawn before its turn.");
   return effects(
-    takeBackTools(decision, requestId),
+    removeRequestTools(decision, requestId),
     { type: "forget", requestId },
     { type: "settle_ask", askId: id, error },
   );
@@ -205,7 +208,7 @@ function unknownRow({ id, type }: Command, threadId: string): string {
   return `Thread ${threadId}: its inbox has the command ${id} of the type ${JSON.stringify(type)}, which no agent takes. It waits until it is withdrawn.`;
 }
 
-/** Commands that wait, as their rows say now. One that became malformed is refused. */
+/** Updates waiting commands from their rows. A command that became malformed is refused. */
 function amended(decision: Decision, rows: readonly Command[]): Decision {
   return rows.reduce((before, row) => {
     const { agent, asks } = before.live;
@@ -235,7 +238,7 @@ function amended(decision: Decision, rows: readonly Command[]): Decision {
   }, decision);
 }
 
-/** Rows that wait, as signals in their order. */
+/** Waiting rows as signals, in order. */
 function signalsOf(commands: readonly Command[]): readonly LiveSignal[] {
   return commands.flatMap((row): readonly LiveSignal[] => {
     const content = contentOfRow(row);

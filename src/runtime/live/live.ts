@@ -15,7 +15,7 @@ export type ToolFacts = Pick<ReactSettings, "tools" | "traits">;
 export interface RequestState {
   readonly id: string;
   readonly runId: string;
-  /** `suspended`: open in the log, and not carried here. `over`: it has ended here. */
+  /** `suspended`: open in the log, but not run by this process. `over`: ended here. */
   readonly phase: "running" | "waiting" | "suspended" | "over";
   /** Its terminal event was emitted. */
   readonly hasEmittedEnd: boolean;
@@ -30,19 +30,19 @@ export interface RequestState {
   readonly approvalDeadline?: number | undefined;
 }
 
-/** The time limit of a request, which stands still while it waits. */
+/** The time limit of a request. It is paused while the request waits. */
 export interface WorkTime {
   readonly limitMs: number;
   readonly noteEveryMs: number;
-  /** Milliseconds at work until `since`. */
+  /** Working time until `since`, in milliseconds. */
   readonly workedMs: number;
-  /** When the work went on, by the monotonic clock; undefined while the request waits. */
+  /** When the work was resumed, by the monotonic clock; undefined while the request waits. */
   readonly since: number | undefined;
   /** Sent when the limit is reached. */
   readonly over: Extract<Signal, { type: "fail" }>;
 }
 
-/** An ask that has not reached the agent. Its signal, tools and context are in the loop, by `id`. */
+/** An ask that the agent has not decided. Its signal, tools and context are in the loop, by `id`. */
 export interface QueuedAsk {
   readonly id: string;
   readonly requestId: string;
@@ -51,25 +51,25 @@ export interface QueuedAsk {
   readonly continues?: string | undefined;
   readonly options: StoredRequestOptions;
   readonly refs?: Refs | undefined;
-  /** Refs by which it is the same ask when it is repeated. */
+  /** Refs that identify a repeated ask. */
   readonly keys: readonly (readonly [ref: string, value: string])[];
   /** `waits`: it is a row of the inbox, under its request id. `answered`: it was posted before, and the log has it. */
   readonly row?: "waits" | "answered" | undefined;
 }
 
-/** One signal of the agent on its way: it is decided, appended and performed; then what comes next is decided. */
+/** The steps of one signal of the agent: decide, append, perform, then decide what comes next. */
 export interface Turn {
   readonly signal: Signal;
-  /** Who waits for the outcome. */
+  /** The caller that waits for the outcome. */
   readonly reply: string | undefined;
-  /** The signal is the result of work. If it is lost, no caller hears of it. */
+  /** The signal is the result of work. If it is lost, no caller gets an error. */
   readonly isFromWork: boolean;
   readonly before: ReactAgent;
-  /** What is decided: the entries, what comes next, and whether the run waits now. */
+  /** `durable`: the entries are decided. `next`: the work after them. `mark`: the checkpoint of a run that waits now. */
   readonly stage: "durable" | "next" | "mark";
   readonly performed: readonly Directive[];
   readonly todo: readonly Directive[];
-  /** Commands that could not be appended with the end of the run. Each gets an append of its own. */
+  /** Commands that could not be appended with the end of the run. Each is appended separately. */
   readonly alone: readonly DeferredCommand[];
 }
 
@@ -80,7 +80,7 @@ export interface Outcome {
   readonly directives: readonly Directive[];
 }
 
-/** What a caller or an effect wants of the agent. It can wait until the log was read again. */
+/** A request of a caller or an effect to the agent. It can wait until the log is reloaded. */
 export type Command =
   /** A signal of the agent: a command with a `reply`, or the result of the work `from`. */
   | {
@@ -91,10 +91,10 @@ export type Command =
       /** The checked object of an answer. */
       readonly object?: JsonValue;
       readonly thrown?: { readonly error: unknown; readonly code: string };
-      /** The log was read again for it. If it cannot be written then, the caller gets the error. */
+      /** The log was reloaded for it. If that failed, the caller gets the error. */
       readonly hasWaited?: true;
     }
-  /** Read the log again if it could not be written. */
+  /** Reload the log if a write has failed. */
   | { readonly type: "mend"; readonly reply: string; readonly hasWaited?: true }
   /** `ahead`: load what the read needs at most once, and answer nothing. */
   | {
@@ -138,29 +138,29 @@ export type Hold = { readonly id: string } & (
   | { readonly type: "shorten" }
 );
 
-/** The log could not be written or read: what is here may not be what the log says. */
+/** A failed write or read. Until the log is reloaded, the state in memory may be stale. */
 interface Broken {
   readonly error: unknown;
   readonly failure: Failure;
   /** Set when the request is left open in the log for a process that can write. */
   readonly suspension: Suspension | undefined;
-  /** Nothing can be written here again. */
-  readonly isForGood: boolean;
-  /** Milliseconds until the log is read again. */
+  /** This process can never write to the thread again. */
+  readonly isPermanent: boolean;
+  /** Milliseconds until the log is reloaded. */
   readonly retryMs: number;
 }
 
-/** A stop that was asked for: what is at work may end, then the request is handed over. */
+/** A stop. Running work may end, then the request is handed over to the next process. */
 interface Stopping {
   readonly phase: "grace" | "handing_over" | "closed";
   readonly why: unknown;
-  /** The time of the grace is over. */
+  /** The grace period is over. */
   readonly isStrict: boolean;
-  /** The log was read again, to close in it what has failed here. */
+  /** The log was reloaded to close in it a request that has failed here. */
   readonly hasRestored: boolean;
 }
 
-/** One thread at work, as a value. Everything that decides is here or in the log. */
+/** A live thread as a value. Decisions depend only on this value and the log. */
 export interface Live {
   readonly agent: ReactAgent;
   readonly recover: "resume" | "fail";
@@ -173,11 +173,11 @@ export interface Live {
   /** The rows of the commands that wait: their revisions, by id. */
   readonly inbox: ReadonlyMap<string, number>;
   readonly ownTools: ToolFacts;
-  /** The names of the agent's models, where it has them before there is a request. */
+  /** The names of the agent's models, if they are known without a request. */
   readonly ownModels: Pick<ReactSettings, "model" | "fallbacks">;
   /** Tools of the thread whose code was not found. Each request has an event for each of them. */
   readonly unresolved: readonly { readonly name: string; readonly reason: string }[];
-  /** What the caller gave with a request: the context, and the facts of its own tools. */
+  /** The values of the request's caller: the context, and the facts of its own tools. */
   readonly given:
     | { readonly requestId: string; readonly context: unknown; readonly tools: ToolFacts | undefined }
     | undefined;
@@ -185,17 +185,17 @@ export interface Live {
   readonly asks: readonly QueuedAsk[];
   /** The first ask is being prepared, or decided. */
   readonly isAsking: boolean;
-  /** Ids of the model calls, tools and summaries at work, in the order of their starts. */
+  /** Ids of the running model calls, tools and summaries, in the order of their starts. */
   readonly work: readonly string[];
   /** Calls of the last answer that have started here. */
   readonly begun: readonly string[];
   /** The last model call that was started here. */
   readonly lastCall: { readonly directive: LlmStream; readonly agent: ReactAgent } | undefined;
-  /** The environment of the last call, also one before this process, and whether it was seen to change. */
+  /** The environment of the last call, which an earlier process may have made, and whether a change was reported. */
   readonly environment: { readonly hash: string | undefined; readonly hasChanged: boolean };
   readonly hold: Hold | undefined;
   readonly broken: Broken | undefined;
-  /** Set when the log was read again and nothing was appended since: when to read it next if that fails. */
+  /** Set after a reload, until the next append: the delay before the log is reloaded again if that append fails. */
   readonly nextRetryMs: number | undefined;
   /** How often a request was resumed because the store had been away. */
   readonly resumes: { readonly of: string | undefined; readonly count: number };
@@ -203,7 +203,7 @@ export interface Live {
   readonly nextId: number;
 }
 
-/** The value of a thread that was loaded: nothing is at work. */
+/** The value of a thread that was just loaded: nothing runs. */
 export function newLive(
   agent: ReactAgent,
   rules: Pick<Live, "recover" | "queuesAsks" | "mintsTokens" | "postsCommands" | "reportsEnds">,

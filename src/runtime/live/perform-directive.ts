@@ -9,13 +9,16 @@ import type { Live, RequestState, Turn } from "./live.ts";
 import { forgetRequest, limitWork, openRequest } from "./request-state.ts";
 import type { Decision, Moment } from "./signal.ts";
 
-/** The effects of one directive, whose entries are durable. `rest` is the turn after it. Most directives do not need it. */
+/**
+ * The effects of one directive, whose entries are durable. `rest` returns the rest of the turn, which most directives
+ * do not need.
+ */
 export function performDirective(decision: Decision, directive: Directive, rest: () => Turn, moment: Moment): Decision {
   const { live } = decision;
   if (directive.type === "settle") {
     return effects(decision, { type: "outcome", commandId: directive.id, end: directive.end });
   }
-  if (live.broken !== undefined) return decision; // the request goes on, or ends, when the log was read again
+  if (live.broken !== undefined) return decision; // the request continues or ends when the log was reloaded
   if (beginsNothing(live) && BEGINNINGS.has(directive.type)) return decision;
   const opened = "requestId" in directive && "runId" in directive ? openRequest(decision, directive, 1) : decision;
   switch (directive.type) {
@@ -55,7 +58,7 @@ export function performDirective(decision: Decision, directive: Directive, rest:
         : opened;
     case "stop": {
       const { requestId } = directive;
-      // The thread may stay live for long.
+      // The thread may stay live for a long time.
       const shorten = { type: "next", signal: { type: "shorten" } } as const;
       return effects(settleRequest(forgetRequest(opened, requestId), requestId), shorten);
     }
@@ -80,13 +83,13 @@ export function performDirective(decision: Decision, directive: Directive, rest:
         : opened;
     }
     case "emit_request_error":
-      return opened; // the asker reads it from the outcome
+      return opened; // the caller of `ask` reads it from the outcome
     default:
       return directive satisfies never;
   }
 }
 
-/** Whether nothing is started any more. An ask that came before the stop may still be taken, and begin. */
+/** Whether no work may start because of a stop. An ask from before the stop may still be accepted and started. */
 export function beginsNothing({ stopping, isAsking }: Live): boolean {
   return stopping !== undefined && (stopping.isStrict || !isAsking);
 }
@@ -136,7 +139,7 @@ export function emitUnresolved(decision: Decision, iteration: number): Decision 
   );
 }
 
-/** The checked object is not in the log, so the agent does not know it. */
+/** Adds the checked object, which the agent does not have because it is not in the log. */
 function withObject({ object }: RequestState, event: EventDraft): EventDraft {
   if (event.kind !== "request_completed" || object === undefined) return event;
   return event.data.terminationReason === "final_answer" ? { ...event, data: { ...event.data, object } } : event;
@@ -175,7 +178,7 @@ function settleRequest(decision: Decision, requestId: string): Decision {
   }
 }
 
-/** An earlier error may have been retried with success: only the one that became this failure is its cause. */
+/** The cause of a failure. The last error is not the cause if a retry after it succeeded. */
 function causeOf({ thrown }: RequestState, { code }: Failure): unknown {
   return thrown?.code === code ? thrown.error : undefined;
 }

@@ -6,7 +6,7 @@ import { currentRequest, effects, update, updateRequest } from "./decision.ts";
 import type { Live, RequestState, WorkTime } from "./live.ts";
 import type { Decision, Moment } from "./signal.ts";
 
-/** Opens a request here, unless it is known. One that has ended does not open again, and one that was suspended does. */
+/** Opens a request here, unless it is open. A suspended one is opened again, one that has ended is not. */
 export function openRequest(
   decision: Decision,
   { requestId: id, runId }: { readonly requestId: string; readonly runId: string },
@@ -20,27 +20,27 @@ export function openRequest(
   return effects(update(decision, { request: fresh }), { type: "open_request", requestId: id, runId, firstEventSeq });
 }
 
-/** The request does not need its tools, its time limit and its place in the log any more. */
+/** Clears the tools, the time limit and the log watch of a request that has ended here. */
 export function forgetRequest(decision: Decision, requestId: string): Decision {
   if (decision.live.request?.id !== requestId) return effects(decision, { type: "forget", requestId });
   const forgotten = effects(stopTime(decision), { type: "forget", requestId }, { type: "follow", fromSeq: undefined });
-  return takeBackTools(forgotten, requestId);
+  return removeRequestTools(forgotten, requestId);
 }
 
-/** The agent has its own tools and models again. */
-export function takeBackTools(decision: Decision, requestId: string): Decision {
+/** Removes the tools and models of the request: the agent has its own again. */
+export function removeRequestTools(decision: Decision, requestId: string): Decision {
   const { given, ownTools, ownModels, agent } = decision.live;
   if (given?.requestId !== requestId) return decision;
   const settings = { ...agent.settings, ...ownTools, ...ownModels };
   return update(decision, { given: undefined, agent: { ...agent, settings } });
 }
 
-/** Why this process does not carry an open request. */
+/** Why this process does not run an open request. */
 export function suspensionIn({ broken }: Live): Suspension {
   return broken?.suspension ?? { reason: broken === undefined ? "stopped" : "store" };
 }
 
-/** Ends a request here and not in the log. If only the store was away, it may be resumed here: what the caller gave is kept. */
+/** Ends a request here but not in the log. If only the store was away, the values of its caller are kept for a resume. */
 export function suspendRequest(
   decision: Decision,
   suspension: Suspension,
@@ -71,17 +71,17 @@ export function closeRequest(decision: Decision, failure: Failure, cause: unknow
   );
 }
 
-/** Milliseconds at work, over all starts. */
+/** The working time over all starts, in milliseconds. */
 export function workedMs({ workedMs: before, since }: WorkTime, { now }: Moment): number {
   return Math.round(before + (since === undefined ? 0 : Math.max(0, now - since)));
 }
 
-/** For the log: how long the request was at work, if it has a time limit. */
+/** The working time for the log, if the request has a time limit. */
 export function workTime(request: RequestState | undefined, moment: Moment): { readonly workedMs?: number } {
   return request?.time === undefined ? {} : { workedMs: workedMs(request.time, moment) };
 }
 
-/** Limits the time that the request may be at work from now on. */
+/** Sets the working time that is left to the request. */
 export function limitWork(
   decision: Decision,
   {
@@ -104,12 +104,13 @@ export function limitWork(
   return setTimers(updateRequest(decision, { time }), moment);
 }
 
-/** The request waits, or works again, after a signal. Its time stands still while it waits. */
-export function lookAtRequest(decision: Decision, moment: Moment): Decision {
+/** Updates whether the request waits, after a signal. Its working time is paused while it waits. */
+export function updatePhase(decision: Decision, moment: Moment): Decision {
   const request = currentRequest(decision.live);
   const { agent } = decision.live;
   if (request === undefined) return decision;
-  // A command may come before the request is resumed. Until then, an interrupted call is open, and only the log says what waits.
+  // A command may come before the request is resumed. Until then interrupted calls are open, so the log says whether it
+  // waits.
   const waits = agent.flight.runId === request.runId ? isWaiting(agent) : willOnlyWait(agent);
   if (waits === (request.phase === "waiting")) return decision;
   const { time } = request;
@@ -149,7 +150,7 @@ function setTimers(decision: Decision, moment: Moment): Decision {
   return setNoteTimer(effects(decision, { type: "timer", name: "limit", ms }), moment);
 }
 
-/** Looks at the log again when it will be too far behind the work time. */
+/** Sets the timer for the next record of the working time. */
 export function setNoteTimer(decision: Decision, moment: Moment): Decision {
   const { request, agent } = decision.live;
   const { time } = request ?? {};
@@ -160,7 +161,7 @@ export function setNoteTimer(decision: Decision, moment: Moment): Decision {
   return effects(decision, { type: "timer", name: "note", ms });
 }
 
-/** Whether the log is as far behind the work time as it may be. */
+/** Whether the working time has to be recorded now. */
 export function isNoteDue(decision: Decision, moment: Moment): boolean {
   const { request, agent } = decision.live;
   if (request?.time === undefined) return false;

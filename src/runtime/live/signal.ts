@@ -12,25 +12,25 @@ import type { TokenCounter } from "../../tokens/counter.ts";
 import type { ErrorOrigin } from "../callbacks.ts";
 import type { CallerAnswer, Command, Live, QueuedAsk, ToolFacts } from "./live.ts";
 
-/** What happened to a live thread, outside or by an effect. */
+/** An event of a live thread: from outside, or the result of an effect. */
 export type LiveSignal =
   | Command
-  /** Work ended, and its result was sent before or is not needed. */
+  /** Work has ended. Its result was a signal before, or is not needed. */
   | { readonly type: "worked"; readonly id: string; readonly error?: unknown }
-  /** The process that opened the thread takes up its open request, and the rows of its inbox. */
+  /** The thread was opened: resume its open request, and read the rows of its inbox. */
   | {
       readonly type: "opened";
       readonly reply: string;
       readonly rows: readonly InboxRow[];
       readonly first: Signal | undefined;
-      readonly given: Given | undefined;
+      readonly given: RequestValues | undefined;
     }
-  /** The end of a request is stored, and `onRequestEnd` is to be called. */
+  /** The end of a request is stored: call `onRequestEnd`. */
   | { readonly type: "ended"; readonly requestId: string; readonly commandId: string | undefined }
   /** A tool call starts to run. */
   | { readonly type: "begun"; readonly toolCallId: string }
   | { readonly type: "ask"; readonly ask: QueuedAsk }
-  /** Of the ask that waits with this id, or with this request id; without both, of all. */
+  /** Withdraws the queued ask with this id or request id; without both, all queued asks. */
   | {
       readonly type: "withdraw";
       readonly askId?: string;
@@ -38,30 +38,30 @@ export type LiveSignal =
       readonly error: unknown;
       readonly reply?: string;
     }
-  /** Rows were amended or withdrawn from here: read them. */
+  /** This process has amended or withdrawn rows: read them again. */
   | { readonly type: "look"; readonly reply: string }
-  /** Rows get an outcome without an entry. */
+  /** Gives rows an outcome without an entry. */
   | {
       readonly type: "consume";
       readonly consumes: readonly ConsumedCommand[];
       readonly then: readonly CallerAnswer[];
       readonly metadata: JsonObject;
     }
-  | { readonly type: "prepared"; readonly askId: string; readonly given: Given }
-  /** The log was read again, and has an open request that the ask waits for. */
+  | { readonly type: "prepared"; readonly askId: string; readonly given: RequestValues }
+  /** The log was reloaded and has an open request. The ask waits for its end. */
   | { readonly type: "postponed"; readonly askId: string }
-  /** The ask is known from before, or cannot be asked. */
+  /** The ask was made before, or was refused. */
   | { readonly type: "unprepared"; readonly askId: string; readonly error?: unknown; readonly known?: Entry }
-  /** What the open request was given changes. It holds at once, also for what is being appended. */
+  /** Changes the values of the open request, at once and also in an append that is under way. */
   | { readonly type: "change"; readonly change: Change; readonly reply: string }
   /** Answers to the effect that other signals wait for. */
   | { readonly type: "appended"; readonly id: string; readonly result: AppendResult }
   | { readonly type: "failed"; readonly id: string; readonly error: unknown }
   | { readonly type: "caught_up"; readonly id: string; readonly agent: ReactAgent | undefined }
-  /** `isAmple`: it surely reaches far enough. */
+  /** `isAmple`: all that the read can need is loaded. */
   | { readonly type: "loaded"; readonly id: string; readonly thread: Thread; readonly isAmple: boolean }
   | { readonly type: "minted"; readonly id: string }
-  /** The command is a row. It may have been posted before: then it has an outcome, or `row` is what it is now. */
+  /** The command is stored as a row. If it was posted before, it has an outcome, or `row` is its current content. */
   | {
       readonly type: "posted";
       readonly id: string;
@@ -85,14 +85,14 @@ export type LiveSignal =
   | { readonly type: "shorten" }
   | { readonly type: "stop"; readonly graceMs: number; readonly why: unknown };
 
-/** A change of what a request was given: of the live value, then of each agent in it. */
+/** A change of the values of a request: of the live value, then of each agent in it. */
 export interface Change {
   readonly live?: (live: Live) => Live;
   readonly agent?: (agent: ReactAgent, live: Live) => ReactAgent;
 }
 
-/** What an ask brings that no log has. */
-export interface Given {
+/** The values of an ask that are not in the log, because they are functions or made by functions. */
+export interface RequestValues {
   readonly systemPrompt?: string | undefined;
   /** The tools of the agent as they were set, and the seqs of the settings that were read. */
   readonly held?:
@@ -108,12 +108,12 @@ export interface Given {
 }
 
 /**
- * `limit`: the time of a request is over. `deadline`: look if its deadline is. `approval`: an approval may be late. `note`: its
- * work time is recorded.
+ * `limit`: the working time of a request is over. `deadline`: check its deadline. `approval`: check the deadline of an
+ * approval. `note`: record its working time. `mend`: reload the log.
  */
 export type TimerName = "limit" | "deadline" | "approval" | "note" | "mend" | "grace" | "give_up";
 
-/** Calls `onRequestEnd`. The command is the row that waits until this was done; absent without a store. */
+/** Calls `onRequestEnd`. The row of the command waits until the call was made; absent without a store. */
 export interface EndReport {
   readonly type: "report_end";
   readonly requestId: string;
@@ -123,7 +123,7 @@ export interface EndReport {
 /** Work that other signals do not wait for. Its result is one signal. */
 export type Work = LlmStream | ToolExec | Summarize | Check | EndReport;
 
-/** What the loop does for a live thread, in this order. */
+/** An effect: what the loop does for a live thread. Effects are performed in order. */
 export type Effect =
   | {
       readonly type: "append";
@@ -149,7 +149,7 @@ export type Effect =
   | { readonly type: "shorten"; readonly id: string; readonly agent: ReactAgent }
   | { readonly type: "start"; readonly id: string; readonly directive: Work }
   | { readonly type: "prepare"; readonly ask: QueuedAsk }
-  /** Nothing waits for it, and it may fail. */
+  /** No signal waits for it, and it may fail. */
   | { readonly type: "withdraw_row"; readonly commandId: string }
   | {
       readonly type: "open_request";
@@ -168,15 +168,15 @@ export type Effect =
   | { readonly type: "reject"; readonly error: unknown }
   | { readonly type: "suspend"; readonly suspension: Suspension; readonly iteration: number; readonly error: unknown }
   | { readonly type: "interrupt"; readonly reason: unknown }
-  /** What was given with a request is not needed any more. */
+  /** The functions of a request are not needed any more. */
   | { readonly type: "forget"; readonly requestId: string }
   | CallerAnswer
-  /** The thread is let go. Commands that are rows wait for the next process. */
+  /** The thread is released. Commands that are rows wait for the next process. */
   | { readonly type: "settle_all"; readonly reason: "closed" | "suspended"; readonly error: unknown }
   /** `at`: a time by the clock, instead of `ms` from now. */
   | { readonly type: "timer"; readonly name: TimerName; readonly ms: number | undefined; readonly at?: number }
   | { readonly type: "follow"; readonly fromSeq: number | undefined }
-  /** Nothing is decided any more: let the thread go. */
+  /** Nothing more is decided: release the thread. */
   | { readonly type: "close"; readonly gaveUp: boolean }
   /** A signal to decide before the waiting ones. */
   | { readonly type: "next"; readonly signal: LiveSignal }
@@ -186,14 +186,14 @@ export type Effect =
   | { readonly type: "warn_of_change" }
   | { readonly type: "lost"; readonly error: unknown };
 
-/** What the loop knows when a signal is decided. */
+/** The facts that the loop passes with each signal. */
 export interface Moment {
   /** The monotonic clock. */
   readonly now: number;
   /** The number of the last event of the request. */
   readonly eventSeq: number;
   readonly threadId: string;
-  /** Signals that wait to be decided. */
+  /** The number of signals that wait to be decided. */
   readonly waiting: number;
 }
 

@@ -1,14 +1,17 @@
 import { refuseAsks } from "./asks.ts";
-import { restore } from "./breakage.ts";
 import { effects, followedBy, update } from "./decision.ts";
 import type { Hold } from "./live.ts";
 import { suspendRequest, suspensionIn, workTime } from "./request-state.ts";
 import type { Decision, Moment } from "./signal.ts";
+import { restore } from "./store-failure.ts";
 
-/** How long the store has to take what is still on its way, and the claim. */
-export const LETTING_GO_MS = 10_000;
+/** How long a stop waits for the store to finish writes and to release the claim. */
+export const RELEASE_LIMIT_MS = 10_000;
 
-/** Nothing new begins. What is at work may end within the grace; the rest is in the log, for the next process. */
+/**
+ * Begins a stop. No work starts. Running work may end within the grace period; the rest is in the log for the next
+ * process.
+ */
 export function beginStop(decision: Decision, graceMs: number, why: unknown): Decision {
   if (decision.live.stopping !== undefined) return decision;
   const refused = refuseAsks(
@@ -18,7 +21,7 @@ export function beginStop(decision: Decision, graceMs: number, why: unknown): De
   return graceMs <= 0 ? endGrace(refused) : effects(refused, { type: "timer", name: "grace", ms: graceMs });
 }
 
-/** The store has a limited time for what is still to be written. */
+/** Ends the grace period. From now the store has a limited time for the last writes. */
 export function endGrace(decision: Decision): Decision {
   const { stopping } = decision.live;
   if (stopping?.phase !== "grace") return decision;
@@ -26,18 +29,18 @@ export function endGrace(decision: Decision): Decision {
   return effects(
     strict,
     { type: "timer", name: "grace", ms: undefined },
-    { type: "timer", name: "give_up", ms: LETTING_GO_MS },
+    { type: "timer", name: "give_up", ms: RELEASE_LIMIT_MS },
   );
 }
 
-/** Ends the grace when nothing is at work, or when its time is over. */
+/** Ends the grace period when nothing runs, or when its time is over. */
 export function advanceStop(decision: Decision, hasSignals: boolean, moment: Moment): Decision {
   const { stopping, hold, work, isAsking, broken, agent } = decision.live;
   if (stopping?.phase !== "grace" || hold !== undefined) return decision;
   const isQuiet = work.length === 0 && !hasSignals && !isAsking;
   if (stopping.hasRestored ? hasSignals : !stopping.isStrict && !isQuiet) return decision;
   const strict = stopping.isStrict ? decision : endGrace(decision);
-  // The last chance to close in the log what has failed here: the next process would resume it.
+  // Tries once more to close a failed request in the log. Otherwise the next process would resume it.
   if (broken !== undefined && broken.suspension === undefined && !stopping.hasRestored) {
     return restore(update(strict, { stopping: { ...stopping, isStrict: true, hasRestored: true } }));
   }
@@ -71,7 +74,7 @@ function repliesOf(hold: Hold | undefined): readonly string[] {
   }
 }
 
-/** Lets the thread go. `gaveUp`: the store did not answer in time. What it takes later is fenced by the claim. */
+/** Releases the thread. `gaveUp`: the store did not answer in time. Its later writes are fenced by the claim. */
 export function closeLive(decision: Decision, gaveUp: boolean): Decision {
   const { stopping, postsCommands } = decision.live;
   if (stopping === undefined || stopping.phase === "closed") return decision;
@@ -79,8 +82,8 @@ export function closeLive(decision: Decision, gaveUp: boolean): Decision {
   const { why: error } = stopping;
   const replies = repliesOf(decision.live.hold).map((reply) => ({ type: "settle", reply, error }) as const);
   const { hold } = decision.live;
-  const told = effects(refused, ...replies, ...(hold?.type === "consume" ? hold.then : []));
-  const suspended = suspendRequest(told, suspensionIn(decision.live), {});
+  const answered = effects(refused, ...replies, ...(hold?.type === "consume" ? hold.then : []));
+  const suspended = suspendRequest(answered, suspensionIn(decision.live), {});
   const closed = update(suspended, { stopping: { ...stopping, phase: "closed" }, hold: undefined });
   return effects(
     closed,

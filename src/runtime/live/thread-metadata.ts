@@ -6,19 +6,19 @@ import type { Live, QueuedAsk } from "./live.ts";
 import type { Moment } from "./signal.ts";
 
 /**
- * The number of the first event of a run after a crash: greater than those of all events that follow from its entries. Numbers
- * may be left out. Only deltas and keepalives that were on their way may have a number that is used again.
+ * The number of the first event of a run after a crash: greater than those of all events that follow from its entries.
+ * Numbers may be skipped. Only a delta or keepalive that was not yet delivered may have a number that is used again.
  */
 export function nextEventSeq(thread: Thread, run: Run): number {
   return Math.max(run.eventSeq, storedIn(thread, run)) + 1;
 }
 
-/** Keepalives of other calls that may be emitted between a commit and its own events. */
+/** The number of keepalive events of other calls that may be emitted between a commit and the events of the commit. */
 const MEANWHILE = 8;
 
 /**
- * Metadata that holds the number of the last event, if the entries of a step account for fewer: keepalives and events that
- * were emitted again after a crash have numbers too. `last` is the number before the step, `more` counts its own events.
+ * Metadata with the number of the last event. It is needed if the entries of a step account for fewer events: keepalive
+ * and replayed events have numbers too. `last` is the number before the step, `more` counts its own events.
  */
 function eventNumbers({ thread, state: { run } }: ReactAgent, last: number, more: number): JsonObject {
   if (run === undefined) return {};
@@ -32,7 +32,7 @@ function storedIn({ metadata }: Thread, { requestId }: Run): number {
   return typeof eventSeq["seq"] === "number" ? eventSeq["seq"] : 0;
 }
 
-/** Metadata of the thread to append with the entries: the status of the agent, and the number of the last event if entries do not show it. */
+/** The metadata to append with the entries: the status of the agent, and the number of the last event if it is needed. */
 export function metadataOf(
   { request, asks }: Live,
   before: ReactAgent,

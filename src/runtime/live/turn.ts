@@ -15,14 +15,14 @@ import { HeddleError } from "../../thread/errors.ts";
 import type { JsonObject } from "../../thread/json.ts";
 import { failureOf, RequestError } from "../request/request-error.ts";
 import { askDecided } from "./asks.ts";
-import { breakDown } from "./breakage.ts";
 import { currentRequest, effects, followedBy, update, updateRequest, wait } from "./decision.ts";
 import { consumedAsk, consumedBy, endCommandOf, withoutCommand, withoutRows } from "./inbox.ts";
 import type { Hold, Turn } from "./live.ts";
 import { performDirective } from "./perform-directive.ts";
-import { lookAtRequest, setApprovalTimer } from "./request-state.ts";
+import { setApprovalTimer, updatePhase } from "./request-state.ts";
 import type { Decision, Moment } from "./signal.ts";
 import { closeLive } from "./stopping.ts";
+import { breakDown } from "./store-failure.ts";
 import { metadataOf } from "./thread-metadata.ts";
 
 /** Decides a signal of the agent. */
@@ -43,7 +43,7 @@ export function takeTurn(
     todo: [],
     alone: [],
   };
-  // Others may have written since, and the agent must see it before it decides.
+  // Another process may have written since. The agent must read its entries before it decides.
   return signal.type === "notice"
     ? wait(decision, { type: "catch_up", turn, step: undefined, error: undefined }, (id) => ({
         type: "catch_up",
@@ -64,7 +64,7 @@ export function decideTurn(decision: Decision, turn: Turn, moment: Moment): Deci
   return takeStep(decision, turn, step, moment);
 }
 
-/** What is durable first: the entries of a step, and the outcomes of commands that have waited. */
+/** Appends the entries of a step and the outcomes of waiting commands, before anything else. */
 function takeStep(decision: Decision, turn: Turn, step: Step, moment: Moment): Decision {
   const { agent: before } = decision.live;
   const fresh = { ...turn, todo: step.directives };
@@ -83,7 +83,7 @@ function takeStep(decision: Decision, turn: Turn, step: Step, moment: Moment): D
   });
 }
 
-/** A function of the caller threw, or more of the thread is needed. */
+/** The decision failed: a function of the caller threw, or more of the thread has to be loaded. */
 function undecided(decision: Decision, turn: Turn, error: unknown, moment: Moment): Decision {
   const { agent } = decision.live;
   if (needsMore(error)) {
@@ -98,7 +98,7 @@ function undecided(decision: Decision, turn: Turn, error: unknown, moment: Momen
   const request = currentRequest(decision.live);
   const origin = { code, threadId: moment.threadId, ...(request && { requestId: request.id }) };
   const reported = effects(updateRequest(decision, { thrown: { error, code } }), { type: "report", error, origin });
-  // An ask runs functions of the caller before it is written: one that throws refuses the ask.
+  // An ask calls functions of the caller before it is written. If one throws, the ask is refused.
   if (isAsk) return endTurn(reported, turn, { error: new RequestError({ ...failure, cause: error }) }, moment);
   return decideTurn(reported, { ...turn, stage: "durable", signal: { type: "fail", failure } }, moment);
 }
@@ -108,12 +108,12 @@ export function needsMore(error: unknown): boolean {
   return HeddleError.isInstance(error) && (error.code === "tail_too_short" || error.code === "lane_not_loaded");
 }
 
-/** Whether an operation that has waited is refused. It has no caller who gets the error. */
+/** Whether a deferred operation is refused. No caller waits for its error. */
 function isRefusal({ signal, reply }: Turn, error: unknown): error is HeddleError {
   return signal.type === "context_op" && reply === undefined && ContextOpError.isInstance(error);
 }
 
-/** An operation that has waited cannot be applied any more: that is its outcome. */
+/** A deferred operation cannot be applied any more. The refusal is its outcome. */
 function refuseCommand(decision: Decision, turn: Turn, { code, message }: HeddleError, moment: Moment): Decision {
   if (turn.signal.type !== "context_op") return decision;
   const { opId: id } = turn.signal.operation;
@@ -144,7 +144,7 @@ function withEnd(decision: Decision, command: CommandInput | undefined): Decisio
   return followedBy(known, { type: "ended", requestId: String(command["requestId"]), commandId });
 }
 
-/** A store may know an operation or a setting from before. Then the log has it in another place, and its time is the store's. */
+/** A store may have an operation or a setting already. Then it has another place in the log, and the time of the store. */
 function adopted(before: ReactAgent, after: ReactAgent, { entries }: AppendResult): ReactAgent {
   if (!entries.some(({ kind }) => kind === "ai_context_operation" || kind === "ai_setting")) return after;
   if (entries[0]?.seq !== before.thread.rev) return { ...after, thread: before.thread, state: before.state };
@@ -205,10 +205,10 @@ export function caughtUp(
     const isDeleted = ConflictError.isInstance(error) && error.actual === 0;
     return failTurn(decision, turn, isDeleted ? threadNotFound(moment.threadId) : error, moment);
   }
-  // What the turn has done is seen by comparing with this.
+  // The effects of the turn are found by comparing with this state.
   const before = { ...turn.before, thread: agent.thread, state: agent.state };
   const again = decideTurn(current, { ...turn, before }, moment);
-  // They may have decided something.
+  // The new entries may decide calls of the request.
   return effects(again, { type: "next", signal: { type: "agent", signal: { type: "notice" } } });
 }
 
@@ -229,7 +229,7 @@ export function performTurn(decision: Decision, turn: Turn, moment: Moment): Dec
       todo: turn.todo.slice(end),
     });
     current = performDirective(current, directive, rest, moment);
-    // A checkpoint that failed has begun to read the log: the rest of the turn does not wait for that.
+    // After a failed checkpoint the log is being reloaded. The rest of the turn does not wait for that.
     if (current.live.hold !== decision.live.hold) return current;
   }
   return afterPerforming(current, { ...turn, performed: [...turn.performed, ...turn.todo], todo: [] }, moment);
@@ -257,7 +257,7 @@ function afterPerforming(decision: Decision, turn: Turn, moment: Moment): Decisi
   }
 }
 
-/** When a run starts to wait, it can be resumed from there: results that came in meanwhile are in the log. */
+/** The checkpoint of a run that starts to wait. Results that came in before it are in the log. */
 function waitingCheckpoint(before: ReactAgent, after: ReactAgent): Directive | undefined {
   const { run } = after.state;
   if (run === undefined || isWaiting(before) || !isWaiting(after)) return undefined;
@@ -265,7 +265,7 @@ function waitingCheckpoint(before: ReactAgent, after: ReactAgent): Directive | u
   return { type: "checkpoint", requestId, runId, iteration, reason: "after_llm" };
 }
 
-/** Answers the caller. The result of work has no caller, so the request breaks if it is lost. */
+/** Answers the caller. If the result of work is lost, no caller gets the error, so the request fails. */
 export function endTurn(
   decision: Decision,
   turn: Turn,
@@ -275,7 +275,7 @@ export function endTurn(
   const { reply, signal } = turn;
   const isLost = "error" in outcome && turn.isFromWork && decision.live.broken === undefined;
   const current = isLost ? breakDown(decision, outcome.error) : decision;
-  const looked = setApprovalTimer(lookAtRequest(current, moment));
+  const looked = setApprovalTimer(updatePhase(current, moment));
   const ended = signal.type === "ask" ? askDecided(looked, turn, outcome) : looked;
   if (signal.type === "hand_over") return closeLive(ended, false);
   return reply === undefined ? ended : effects(ended, { type: "settle", reply, turn, ...outcome });

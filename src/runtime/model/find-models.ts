@@ -9,7 +9,7 @@ import {
   staticModels,
 } from "../../agent/definition/language-model.ts";
 import type { HeldSettings } from "../../lanes/setting.ts";
-import type { Given } from "../live/signal.ts";
+import type { RequestValues } from "../live/signal.ts";
 import { ownModels, type ThreadOptions } from "../perform/scene.ts";
 import { RequestError } from "../request/request-error.ts";
 import { type HookLimit, hookAnswer } from "../time-limits.ts";
@@ -28,7 +28,7 @@ export interface RequestModels {
 }
 
 /** The names of the models of a request, also of those that were not found. */
-export function namesOf({ models, stored }: RequestModels): NonNullable<Given["models"]> {
+export function namesOf({ models, stored }: RequestModels): NonNullable<RequestValues["models"]> {
   return { names: models.length > 0 ? models.map(qualifiedModelName) : (stored ?? []), ...(stored && { stored }) };
 }
 

@@ -22,7 +22,7 @@ type StoreEffect = Extract<
   { readonly type: "append" | "post" | "read_inbox" | "catch_up" | "load" | "restore" | "shorten" }
 >;
 
-/** Reads or writes what other signals wait for. */
+/** Performs an effect that other signals wait for, and returns its answer. */
 export async function answerOf(
   effect: StoreEffect,
   settings: ReactSettings,
@@ -63,7 +63,7 @@ export async function answerOf(
 
 type Place = Pick<Scene, "store" | "ports" | "threadId">;
 
-/** The commands that wait for the holder of the thread. A thread that needs no claim has none. */
+/** The commands in the inbox of the thread. A thread without a claim has none. */
 export async function waitingRows(
   { store, ports, threadId }: Place,
   holder: Holder | undefined,
@@ -71,7 +71,7 @@ export async function waitingRows(
   return holder === undefined ? [] : retryStore(ports, () => store.pending(threadId));
 }
 
-/** What became of a command that was posted before: its outcome, or its row, which may have been amended since. */
+/** The state of a command that was posted before: its outcome, or its row, which may have been amended since. */
 interface Posted {
   readonly outcome?: CommandOutcome | undefined;
   readonly row?: Command | undefined;
@@ -98,7 +98,7 @@ function post(place: Place, epoch: number | undefined, command: CommandInput): P
   });
 }
 
-/** The caller got an error already. A row that is not there, or that has an outcome, is not in the way. */
+/** Withdraws the row of a command whose caller got an error. A row that is missing or has an outcome is ignored. */
 export async function withdrawRow(
   { store, threadId, onError }: Place & Pick<Scene, "onError">,
   id: string,
@@ -110,7 +110,7 @@ export async function withdrawRow(
   }
 }
 
-/** Version 0.1 kept the operation that waited for the end of a request beside the log. It becomes a row. */
+/** Version 0.1 stored an operation that waits for the end of a request beside the log. It becomes a row. */
 export async function moveEarlierOperation(place: Place & Pick<Scene, "warn">, epoch: number): Promise<void> {
   const { store, ports, threadId, warn } = place;
   const key = threadKey("context_op", threadId);
@@ -121,7 +121,7 @@ export async function moveEarlierOperation(place: Place & Pick<Scene, "warn">, e
     checkName("opId", id);
     await post(place, epoch, { id, type: "context_op", operation });
   } catch (error) {
-    if (!ThreadError.isInstance(error) && !CommandError.isInstance(error)) throw error; // else no command can have this id
+    if (!ThreadError.isInstance(error) && !CommandError.isInstance(error)) throw error; // for such an id there can be no row
     warn(`Thread ${threadId}: a context operation of version 0.1 had waited and is dropped: ${error.message}`);
   }
   await retryStore(ports, () => store.deleteCheckpoint(key));
@@ -132,7 +132,7 @@ interface Batch extends Pick<Extract<Effect, { type: "append" }>, "before" | "af
   readonly posts?: readonly CommandInput[];
 }
 
-/** Makes the entries of a decision durable. They carry their ids, so that appending them again is safe. */
+/** Appends the entries of a decision. Their ids are fixed, so that appending them again is safe. */
 export function append(
   { store, ports, threadId }: Place,
   epoch: number | undefined,
@@ -160,20 +160,20 @@ export function append(
   });
 }
 
-/** Stores of others that keep no due times. */
+/** Stores without due times, as others may write them. */
 const unscheduled = new WeakSet<ThreadStore>();
 
 function isEmpty(options: object): boolean {
   return Object.keys(options).length === 0;
 }
 
-/** What an append changes of the thread in lists of all threads: its next due time, and the calls that wait. */
+/** The changes of an append to lists of all threads: the next due time, and the waiting calls. */
 function scheduleOf(before: ReactAgent, after: ReactAgent, { clock }: Clock, isForeign: boolean): AppendOptions {
   const deadline = nextDeadline(after);
   const isDue = deadline !== undefined && { agent: after.settings.name, dueInMs: Math.max(0, deadline - clock()) };
   const [earlier, waiting] = [before, after].map((agent) => listedCalls(agent, isForeign)) as [Listed, Listed];
   return {
-    // The holder says what is next. It acts on the decision of another process first.
+    // Only the holder sets the due time. After a decision of another process the holder has to act first.
     ...(deadline !== nextDeadline(before) && !isForeign && { next: isDue || null }),
     ...(JSON.stringify(earlier) !== JSON.stringify(waiting) && { waiting }),
   };
@@ -185,7 +185,7 @@ type Listed = readonly WaitingCallInput[];
 /** Longer arguments are in the log only, in characters of JSON text. */
 const MAX_LISTED_ARGUMENTS = 32_768;
 
-/** The calls that wait, for a list of all threads. An id that a list cannot have is in the log only. */
+/** The waiting calls, for a list of all threads. A call with an id that the list refuses is in the log only. */
 function listedCalls(agent: ReactAgent, isForeign: boolean): Listed {
   const { requestId = "" } = agent.state.run ?? {};
   const ids = new Set<string>();
@@ -199,7 +199,7 @@ function listedCalls(agent: ReactAgent, isForeign: boolean): Listed {
   });
 }
 
-/** An operation or a setting is the same one whenever it is tried, so its time is the store's. */
+/** The input of an entry. An operation or a setting has no time, so that a retry is the same input; the store sets it. */
 function inputOf({ seq: _seq, at, ...entry }: Entry): EntryInput {
   return entry.kind === "ai_context_operation" || entry.kind === "ai_setting" ? entry : { ...entry, at };
 }

@@ -19,28 +19,28 @@ import { pause } from "../timers.ts";
 import { spentWith } from "./check-exchange.ts";
 import { checkOptions, hookLimitOf, mayStart, type Scene } from "./scene.ts";
 
-/** The result of a call, and what the loop notes of it. */
-interface Called {
+/** The result of a call: the next signal, and values that only the loop has. */
+interface CallResult {
   readonly signal: Extract<Signal, { type: "llm_result" | "llm_error" }>;
   readonly object?: JsonValue;
   readonly thrown?: { readonly error: unknown; readonly code: string };
 }
 
-/** Makes a model call. Its answer, or why there is none, is the next signal. */
-export async function callModel(scene: Scene, directive: LlmStream, request: LiveRequest): Promise<Called> {
+/** Makes a model call. Its answer or its failure is the next signal. */
+export async function callModel(scene: Scene, directive: LlmStream, request: LiveRequest): Promise<CallResult> {
   const { callId } = directive;
   const span = scene.telemetry.model(directive, scene);
   const kept = scene.blobs.putAll(directive.blobs);
   kept.catch(() => undefined); // awaited before the call is recorded
   let sent: SentMessages | undefined;
-  const called = async (): Promise<Called> => {
+  const called = async (): Promise<CallResult> => {
     try {
       checkOptions(scene, request.id);
       if (directive.afterMs !== undefined) {
         await pause(scene.ports, directive.afterMs, request.abort.signal);
         scene.doubtHeld();
       }
-      await mayStart(scene, request); // if it may not, the request was interrupted, and the call ends as aborted
+      await mayStart(scene, request); // if this is false, the request was interrupted, and the call ends as aborted
       const transformed = await transform(scene, directive, request);
       sent = transformed.sent;
       span.sending(transformed);
@@ -59,7 +59,7 @@ export async function callModel(scene: Scene, directive: LlmStream, request: Liv
         ? error.failure
         : failureOf(error, { code: "request_transform_failed", message: "transformRequest threw an error." });
       const { code } = failure;
-      // An abort is no error.
+      // An abort is not an error.
       if (!request.abort.signal.aborted)
         scene.onError(error, { code, threadId: scene.threadId, requestId: request.id });
       const partial = isOfModel ? error.partial : undefined;
@@ -73,7 +73,7 @@ export async function callModel(scene: Scene, directive: LlmStream, request: Liv
     }
   };
   const { signal, ...notes } = await called();
-  await kept; // what cannot be stored is a failure of the store: a record must not name what is not there
+  await kept; // the record must not name a blob that is not stored, so this failure is one of the store
   const facts = { ...(sent && { sent }), eventSeq: request.eventSeq, ...scene.worked() };
   return { signal: { ...signal, ...facts }, ...notes };
 }
@@ -82,7 +82,7 @@ function spentBy(scene: Scene, usage: Usage, { abort: { signal } }: LiveRequest)
   return spentWith(scene, { model: currentModel(scene.agent()), usage }, signal);
 }
 
-/** How long to wait before the call is made again; whether it is, the core decides. */
+/** The delay before a retry. The agent decides whether there is one. */
 function retryIn({ agent, ports }: Scene, failure: Pick<Failure, "retryAfterMs">): { readonly retryMs?: number } {
   const failed = agent().state.run?.failedAttempts ?? 0;
   const retryMs = retryDelay(failed + 1, failure, ports.random());
@@ -114,7 +114,7 @@ async function transform(
     readonly settings: ModelSettings;
   }; // JSON is checked here, its meaning by the formatters
   const { messages: list, tools, settings: set } = wanted;
-  // Only what differs is stored: the rest is made again from the log.
+  // Only the differences are stored. The rest is rebuilt from the log.
   const changes = {
     ...(!sameText(list, messages) && { messages: list }),
     ...(!sameText(tools, toolSpec) && { tools }),
@@ -125,7 +125,7 @@ async function transform(
   return { messages: list, toolSpec: tools, settings: set, sent: { blob, fingerprint: fingerprintOf(tools, list) } };
 }
 
-/** A fingerprint is over the text, in which the order of keys counts. */
+/** A fingerprint is computed from the JSON text, so the order of keys counts. */
 function sameText(a: unknown, b: unknown): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }
@@ -163,7 +163,7 @@ function unresolved(name = "that the function `model` chooses"): RequestError {
   return new RequestError({ code: "model_unresolved", message });
 }
 
-/** The files that were fetched for a request, as long as it lives. */
+/** The files that were fetched for a request, until it ends. */
 const FILES = new WeakMap<LiveRequest, FetchedFiles>();
 
 function filesOf(request: LiveRequest): FetchedFiles {
@@ -183,7 +183,7 @@ async function outputOf(
   try {
     return await hookAnswer(hookLimitOf(scene, request), hook, () => checkOutput(content, output));
   } catch (error) {
-    // The answer is kept, whatever the check does: it was paid for.
+    // The answer is kept even if the check throws, because it was paid for.
     return { ok: false, issues: [RequestError.isInstance(error) ? error.message : "it was not checked"] };
   }
 }

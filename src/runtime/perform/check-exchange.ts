@@ -48,7 +48,7 @@ async function stopVerdict({ definition, agent }: Scene, limit: HookLimit): Prom
   return "continue";
 }
 
-/** Whether the request has reached its cost limit with what a call has used. Priced only where another call may follow. */
+/** Whether the request has reached its cost limit with the usage of a call. Computed only if another call may follow. */
 export async function spentWith(
   scene: Scene,
   { model, usage }: { readonly model: string | undefined; readonly usage: Usage },
@@ -62,7 +62,7 @@ export async function spentWith(
   return isSpent ? { isSpent } : {};
 }
 
-/** Whether what was used costs as much as `maxCostUsd` allows. An unknown cost does, because it could be anything. */
+/** Whether the usage costs at least `maxCostUsd`. An unknown cost does, because it could be any amount. */
 async function exceedsCost(
   { definition, warn }: Scene,
   { options }: Pick<Run, "options">,

@@ -12,16 +12,16 @@ import { HeddleError } from "../../thread/errors.ts";
 import { type JsonObject, type JsonValue, sameJson } from "../../thread/json.ts";
 import { giveToRequest, mustWait } from "../live/asks.ts";
 import type { Live, QueuedAsk } from "../live/live.ts";
-import type { Given } from "../live/signal.ts";
+import type { RequestValues } from "../live/signal.ts";
 import { chooseModels, findModelsAgain, type ModelSources, namesOf, setModels } from "../model/find-models.ts";
 import { notAccepted, RequestError, requestReused } from "../request/request-error.ts";
-import { factsOf, GivenError, loadCounter, makeAgain, type PromptSource, promptFor } from "../server/given.ts";
 import { findAsk, type RequestLog } from "../server/past-request.ts";
+import { factsOf, GivenError, loadCounter, makeAgain, type PromptSource, promptFor } from "../server/request-values.ts";
 import { hookAnswer, untilAborted } from "../time-limits.ts";
 import type { HeldTools } from "../tools/held-tools.ts";
 import { type Lent, ownModels, type ThreadOptions } from "./scene.ts";
 
-/** The functions of an ask, which no log has. */
+/** The functions and values of an ask that are not in the log. */
 export interface AskFunctions {
   readonly context: unknown;
   readonly tools: Tools | undefined;
@@ -42,18 +42,18 @@ export interface AskedThread extends Omit<RequestLog, "agent" | "options">, Prom
   readonly live: Live;
   mend(): Promise<void>;
   command(signal: Signal): Promise<unknown>;
-  /** Keeps what the request was given that no log has. */
+  /** Keeps the values of a request that are not in the log. */
   lend(requestId: string, lent: Partial<Lent>): void;
-  /** Finds the code of the tools that were set. */
+  /** Finds the code of the tools in the settings. */
   prepareTools(held: HeldSettings): Promise<HeldTools>;
 }
 
 type Prepared =
-  | { readonly type: "prepared"; readonly askId: string; readonly given: Given }
+  | { readonly type: "prepared"; readonly askId: string; readonly given: RequestValues }
   | { readonly type: "unprepared"; readonly askId: string; readonly known: Entry }
   | { readonly type: "postponed"; readonly askId: string };
 
-/** What an ask needs before the agent can decide: whether it is known, its tools, its counter and its prompt. */
+/** Prepares an ask for the decision of the agent: whether it is known, its tools, its counter and its prompt. */
 export async function prepareAsk(
   thread: AskedThread,
   ask: QueuedAsk,
@@ -62,26 +62,28 @@ export async function prepareAsk(
   const { id: askId, requestId, content, continues, options } = ask;
   const continued = continues === undefined ? {} : { continues };
   const signal = functions?.signal;
-  await thread.mend(); // what has failed here would look like an open request
+  await thread.mend(); // a request that has failed here would still be open in the log
   if (signal?.aborted) throw askAborted();
   thread.stopped.throwIfAborted();
-  const known = ask.keys.length === 0 ? undefined : await wanted(thread, signal, () => findKnown(thread, ask));
+  const known = ask.keys.length === 0 ? undefined : await answerOrAbort(thread, signal, () => findKnown(thread, ask));
   if (known !== undefined) return { type: "unprepared", askId, known };
   if (mustWait(thread.live, ask)) return { type: "postponed", askId };
-  // While a request is open the agent refuses every other one: no function of the caller runs for it.
+  // While a request is open, the agent refuses another ask, so no function of the caller is called for it.
   const { agent } = thread;
   if (agent.state.run !== undefined) {
     const { directives } = handleAsk(agent, { type: "ask", requestId, content, options, ...continued });
     if (directives.some(({ type }) => type === "emit_request_error")) return { type: "prepared", askId, given: {} };
   }
-  const { context, tools, facts, headers } = await wanted(thread, signal, () => givenWith(thread, ask, functions));
+  const { context, tools, facts, headers } = await answerOrAbort(thread, signal, () =>
+    givenWith(thread, ask, functions),
+  );
   if (tools !== undefined) thread.lend(requestId, { tools });
   if (headers !== undefined) thread.lend(requestId, { headers });
   const output = functions?.output;
   if (output !== undefined) thread.lend(requestId, { output });
   const settings = withMode(heldFor(agent), options.mode);
   const prepareTools = () => thread.prepareTools(settings);
-  const held = await (settings.tools.size === 0 ? prepareTools() : wanted(thread, signal, prepareTools));
+  const held = await (settings.tools.size === 0 ? prepareTools() : answerOrAbort(thread, signal, prepareTools));
   const { definition, threadId } = thread.options;
   const scope = { context: context as never, state: { threadId, requestId, thread: agent.thread } }; // as the caller typed it
   const find = () =>
@@ -90,26 +92,26 @@ export async function prepareAsk(
       : chooseModels(thread, functions?.model, settings, scope);
   const isSet = options.model !== undefined || setModels(definition, settings) !== undefined;
   const isStatic = !isSet && ownModels(definition).length > 0;
-  const found = isStatic ? undefined : await wanted(thread, signal, find);
+  const found = isStatic ? undefined : await answerOrAbort(thread, signal, find);
   if (found !== undefined) thread.lend(requestId, { models: found.models });
   const models = found && namesOf(found);
   const counted = options.contextPolicy ?? settings.contextPolicy ?? {};
   const exactCounter = await loadCounter(thread, counted, models?.names[0]);
   const isLost = options.hasContext === true && context === undefined; // the prompt could throw
   const hasFunction = typeof definition.systemPrompt === "function" && !isLost;
-  const prompt = hasFunction ? await wanted(thread, signal, () => promptFor(thread, settings, context)) : {};
-  const given: Given = { ...prompt, context, tools: facts, models, exactCounter, held };
+  const prompt = hasFunction ? await answerOrAbort(thread, signal, () => promptFor(thread, settings, context)) : {};
+  const given: RequestValues = { ...prompt, context, tools: facts, models, exactCounter, held };
   await checkAccepted(thread, ask, given, signal);
   return { type: "prepared", askId, given };
 }
 
 const ACCEPT = { name: "accept", code: "accept_failed" };
 
-/** Calls `accept`, for an ask that the agent would take. */
+/** Calls `accept`, for an ask that the agent would accept. */
 async function checkAccepted(
   thread: AskedThread,
   { requestId, content, continues, options, refs }: QueuedAsk,
-  given: Given,
+  given: RequestValues,
   signal: AbortSignal | undefined,
 ): Promise<void> {
   const { definition, threadId, onError } = thread.options;
@@ -120,7 +122,7 @@ async function checkAccepted(
   const hook = () => accept({ thread: agent.thread }, { content, requestId });
   let reason: unknown;
   try {
-    reason = await wanted(thread, signal, () => hookAnswer(thread.hookLimit, ACCEPT, hook));
+    reason = await answerOrAbort(thread, signal, () => hookAnswer(thread.hookLimit, ACCEPT, hook));
   } catch (cause) {
     const { code } = ACCEPT;
     if (signal?.aborted || thread.stopped.aborted) throw cause;
@@ -134,7 +136,10 @@ async function checkAccepted(
   throw notAccepted(requestId, { code: "not_accepted", message });
 }
 
-/** Those of the caller, or of the host for an ask of another process. What the host cannot make fails the request as `options_lost`. */
+/**
+ * The functions of the caller, or of the host for an ask of another process. If the host does not have them, the
+ * request fails as `options_lost`.
+ */
 async function givenWith(
   { options, hookLimit }: AskedThread,
   { requestId, refs = {}, options: asked }: QueuedAsk,
@@ -156,8 +161,8 @@ async function givenWith(
   }
 }
 
-/** What a function of the caller gives, unless the caller or the server stops waiting: it may never end. */
-async function wanted<Value>(
+/** The result of a function of the caller, which may never return. Rejects when the caller or the server stops waiting. */
+async function answerOrAbort<Value>(
   { stopped }: AskedThread,
   signal: AbortSignal | undefined,
   work: () => Promise<Value>,
@@ -169,7 +174,7 @@ async function wanted<Value>(
   }
 }
 
-/** The entry of this ask, if it was asked before: a caller that asks again may not have heard that it was taken. */
+/** The entry of this ask, if it was asked before: a caller repeats an ask when it got no answer. */
 async function findKnown(thread: AskedThread, { keys, ...words }: QueuedAsk): Promise<Entry | undefined> {
   for (const [ref, value] of keys) {
     const ask = await find(thread, ref, value);
@@ -196,10 +201,10 @@ export function hasWords(entry: Entry, { content, continues }: Pick<QueuedAsk, "
 }
 
 export function askAborted(): RequestError {
-  return new RequestError({ code: "request_cancelled", message: "The signal was aborted before the ask was put." });
+  return new RequestError({ code: "request_cancelled", message: "The signal was aborted before the ask was written." });
 }
 
-/** An ask of another process has no caller here. One that is suspended waits for the next process. */
+/** Warns of a refused ask of another process, which has no caller here. A suspended one waits for the next process. */
 export function warnOfRefused(
   { threadId, warn }: Pick<ThreadOptions, "threadId" | "warn">,
   askId: string,

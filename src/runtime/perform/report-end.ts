@@ -7,7 +7,7 @@ import type { Scene } from "./scene.ts";
 
 const HOOK = { name: "onRequestEnd", code: "request_end_failed" };
 
-/** Calls `onRequestEnd` once, whatever it does. Where that cannot be done here, the row waits for the next start. */
+/** Calls `onRequestEnd` once, even if it throws. If the call cannot be made here, the row waits for the next start. */
 export async function reportEnd(
   scene: Scene,
   { requestId, commandId: id }: EndReport,

@@ -55,7 +55,7 @@ export function cancelOnAbort(
   if (signal === undefined) return;
   const cancel = (): void => {
     if (isSuspended(signal)) return;
-    request.abort.abort(new Error(ABORTED)); // what is about to begin need not
+    request.abort.abort(new Error(ABORTED)); // work that is about to start must not
     send({ type: "cancel", requestId: request.id, reason: ABORTED });
   };
   if (signal.aborted) cancel();
@@ -76,13 +76,13 @@ export async function followLog(
   }
 }
 
-/** The work is stored. A claim that cannot be released runs out by itself, so it must not fail the stop. */
+/** A claim that cannot be released expires, so the failure is only a warning and must not fail the stop. */
 export async function releaseClaim({ threadId, holder, warn }: ThreadOptions): Promise<void> {
   try {
     await holder?.release();
   } catch (error) {
     const why = HeddleError.isInstance(error) ? error.message : "unexpected error.";
-    warn(`Thread ${threadId}: its claim could not be released, and runs out by itself: ${why}`);
+    warn(`Thread ${threadId}: its claim could not be released, and expires by itself: ${why}`);
   }
 }
 

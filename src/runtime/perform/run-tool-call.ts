@@ -16,13 +16,13 @@ import { runTool } from "../tools/run-tool.ts";
 import { checkArguments } from "../tools/validate.ts";
 import { hookLimitOf, lostOptions, mayStart, type Scene } from "./scene.ts";
 
-/** What became of a tool call; undefined when it was not started because the process stops. */
-type Called = { readonly signal: Extract<Signal, { readonly toolCallId: string }> } | undefined;
+/** The result of a tool call; undefined when it was not started because the process stops. */
+type CallResult = { readonly signal: Extract<Signal, { readonly toolCallId: string }> } | undefined;
 
-/** Runs one tool call when a place is free. Its result, or what it waits for, is the next signal. */
-export async function runToolCall(scene: Scene, directive: ToolExec, request: LiveRequest): Promise<Called> {
+/** Runs one tool call when the pool has a free place. Its result, or its wait, is the next signal. */
+export async function runToolCall(scene: Scene, directive: ToolExec, request: LiveRequest): Promise<CallResult> {
   const { call } = directive;
-  let called: Called;
+  let called: CallResult;
   const inPool = (): Promise<void> =>
     scene.pool.run(
       [directive],
@@ -33,7 +33,7 @@ export async function runToolCall(scene: Scene, directive: ToolExec, request: Li
     );
   const tool = toolOf(scene, call);
   try {
-    // A call that waits for its turn takes no place of others.
+    // A call that waits for an exclusive key does not occupy a place in the pool.
     if (tool?.exclusive) await scene.pool.exclusive.run(() => exclusiveKey(scene, directive, tool, request), inPool);
     else await inPool();
     return called;
@@ -78,7 +78,7 @@ function checkedArguments({ definition, ports }: Scene, call: ToolCall, tool: An
   return runLimited(() => checkArguments(call, tool), { signal: abort.signal, timeoutMs, graceMs: 0, ports });
 }
 
-async function executed(scene: Scene, directive: ToolExec, request: LiveRequest): Promise<Called> {
+async function executed(scene: Scene, directive: ToolExec, request: LiveRequest): Promise<CallResult> {
   const { call, callId, approved, edited } = directive;
   if (scene.isStopping()) return undefined;
   const lost = lostOptions(scene, request.id);
@@ -97,12 +97,12 @@ async function executed(scene: Scene, directive: ToolExec, request: LiveRequest)
   }
   const denied = edited && denialOf(await verdictOf(scene, directive, request));
   if (denied) return result(scene, directive, denied);
-  // Approved, and answered from outside.
+  // The call is allowed, and is answered from outside.
   if (tool !== undefined && tool.execute === undefined) return { signal: { type: "answer_needed", ...waits } };
   return scene.isStopping() ? undefined : run(scene, directive, request);
 }
 
-async function run(scene: Scene, directive: ToolExec, request: LiveRequest): Promise<Called> {
+async function run(scene: Scene, directive: ToolExec, request: LiveRequest): Promise<CallResult> {
   const { definition, ports } = scene;
   const { call, callId, iteration, requestId } = directive;
   const origin = originOf(scene, directive);
@@ -139,7 +139,7 @@ async function run(scene: Scene, directive: ToolExec, request: LiveRequest): Pro
   try {
     span.ended(outcome);
   } catch {
-    // whatever telemetry does, the tool has run
+    // the tool has run, even if telemetry throws
   }
   const { question } = outcome;
   if (question !== undefined && outcome.partial === undefined) {
@@ -174,7 +174,7 @@ async function shownOutcome(
 
 type Beforehand = "run" | "approval" | "answer" | ToolOutcome;
 
-/** What has to be settled before a call runs: its arguments, the guard's word, and whether somebody must approve. */
+/** Checks a call before it runs: its arguments, the guard's verdict, and whether a person must approve. */
 async function beforehand(scene: Scene, directive: ToolExec, tool: AnyTool, request: LiveRequest): Promise<Beforehand> {
   const { call, requestId } = directive;
   const { guardTools, toolTimeoutMs: timeoutMs } = scene.definition;
@@ -186,7 +186,7 @@ async function beforehand(scene: Scene, directive: ToolExec, tool: AnyTool, requ
   if (request.abort.signal.aborted) return notRun();
   const denied = denialOf(verdict);
   if (denied !== undefined) return denied;
-  // The agent denies it. A rule that allows calls is asked only of those that need an approval.
+  // The agent denies the call by its rule. A rule that allows calls is read only for calls that need an approval.
   if (ruleFor(scene.agent(), call)?.verdict === "deny") return "approval";
   const { context } = scene.scope(requestId);
   const messages = scene.shown(directive.callId);
@@ -212,7 +212,7 @@ function isLate(error: unknown): boolean {
   return RequestError.isInstance(error) && error.code === GUARD.code;
 }
 
-/** Only a clear "allow" lets a call run, and only in time. */
+/** A call runs only if the guard returns "allow" within its time limit. */
 async function verdictOf(scene: Scene, directive: ToolExec, request: LiveRequest): Promise<GuardVerdict> {
   const { call, requestId } = directive;
   const { guardTools } = scene.definition;
@@ -240,7 +240,7 @@ function result(
   scene: Scene,
   { callId, call }: ToolExec,
   { content, isError, partial, details }: ToolOutcome,
-): NonNullable<Called> {
+): NonNullable<CallResult> {
   const outcome = { content, isError, ...(partial && { partial }), ...(details !== undefined && { details }) };
   return { signal: { type: "tool_result", callId, toolCallId: call.id, outcome, ...scene.worked() } };
 }

@@ -20,7 +20,7 @@ import type { Telemetry } from "../telemetry/telemetry.ts";
 import { type HookLimit, untilAborted } from "../time-limits.ts";
 import type { ToolPool } from "../tools/limits.ts";
 
-/** What a request was given that no log has, and the models that were found for it. */
+/** The values of a request that are not in the log, and the models that were found for it. */
 export interface Lent {
   readonly tools?: Tools;
   readonly headers?: { readonly [name: string]: string };
@@ -29,13 +29,13 @@ export interface Lent {
   readonly models: readonly ProviderModel[];
 }
 
-/** The models that an agent has before there is a request. Empty: they are named, or a function chooses them. */
+/** The models of an agent that are known without a request. Empty if they are named, or chosen by a function. */
 export function ownModels({ model }: AnyAgent): readonly ProviderModel[] {
   const list = staticModels(model);
   return list.every((item) => typeof item !== "string") ? list : [];
 }
 
-/** What an effect needs of its thread. */
+/** The part of a thread that effects use. */
 export interface Scene {
   readonly definition: AnyAgent;
   readonly threadId: string;
@@ -48,9 +48,9 @@ export interface Scene {
   readonly fail: (failure: Failure) => void;
   /** The tools as they are now. */
   readonly tools: () => Tools;
-  /** Whether no other process can have the thread. */
+  /** Whether the claim is valid: no other process can hold the thread. */
   readonly isHeld: () => boolean;
-  /** The same, after a renewal if the last one is too old. When it is false, the request has ended here. */
+  /** As `isHeld`, after a renewal if the last one is too old. When it is false, the request has ended here. */
   readonly ensureHeld: () => Promise<boolean>;
   /** Asks the store before anything starts, because time has passed since the last append. */
   readonly doubtHeld: () => void;
@@ -59,25 +59,25 @@ export interface Scene {
   readonly lent: (requestId: string | undefined) => Lent;
   /** The messages that a model call was shown, if it is the last one. */
   readonly shown: (callId: string) => readonly Message[];
-  /** How long the request was at work, if it has a time limit: its entries tell the next process. */
+  /** The working time, if the request has a time limit. It is stored with entries for the next process. */
   readonly worked: () => { readonly workedMs?: number };
-  /** Nothing new begins. */
+  /** Whether a stop has begun: no work may start. */
   readonly isStopping: () => boolean;
   /** A tool call starts to run. */
   readonly began: (toolCallId: string) => void;
-  /** Gives each warning once. */
+  /** Passes each warning on once. */
   readonly warn: (message: string) => void;
   /** Called with each original error. It never throws. */
   readonly onError: (error: unknown, origin: ErrorOrigin) => void;
   readonly blobs: ThreadBlobs;
 }
 
-/** How long a function of the caller may take in a request. */
+/** The time limit of a function of the caller in a request. */
 export function hookLimitOf({ ports, definition }: Scene, { abort: { signal } }: LiveRequest): HookLimit {
   return { ports, timeoutMs: definition.hookTimeoutMs, signal };
 }
 
-/** Whether something may be started for the request: it was not interrupted, and no other process can have the thread. */
+/** Whether work of the request may start: it was not interrupted, and the claim is valid. */
 export async function mayStart(scene: Scene, { abort: { signal } }: LiveRequest): Promise<boolean> {
   if (signal.aborted) return false;
   if (scene.isHeld()) return true;
@@ -98,7 +98,7 @@ export type ServerHeaders = (
   agent: string,
 ) => Lent["headers"] | undefined | Promise<Lent["headers"] | undefined>;
 
-/** What a live thread is given when it starts. */
+/** The options of a live thread. */
 export interface ThreadOptions {
   readonly definition: AnyAgent;
   readonly threadId: string;
@@ -107,13 +107,13 @@ export interface ThreadOptions {
   readonly telemetry: Telemetry;
   readonly holder: Holder | undefined;
   readonly warn: (message: string) => void;
-  /** Gives each warning once. */
+  /** Passes each warning on once. */
   readonly warnOnce: (message: string) => void;
   readonly onError: (error: unknown, origin: ErrorOrigin) => void;
   readonly tokens: Tokens | undefined;
   /** The context of a request that a crash has interrupted. */
   readonly context: (threadId: string, refs: Refs, agent: string) => unknown;
-  /** The tools of its own that it had. */
+  /** The tools of the ask of such a request. */
   readonly tools: ((threadId: string, refs: Refs, agent: string) => Tools | Promise<Tools>) | undefined;
   /** The tools that were registered on the thread in this process, by name. A host keeps them while the thread is released. */
   readonly registered: Map<string, RegisteredTool>;
@@ -123,7 +123,7 @@ export interface ThreadOptions {
   /** The headers that the request came with. */
   readonly headers: ServerHeaders | undefined;
   readonly listen: (event: AgentEvent) => void;
-  /** Another process holds the thread, or the store is closed: nothing can be done here any more. */
+  /** Called when another process holds the thread or the store is closed, so that this process can do nothing more. */
   readonly lost: (error: unknown) => void;
 }
 
@@ -147,7 +147,7 @@ export function lostOptions(scene: Scene, requestId: string): Failure | undefine
   return { code: "options_lost", message };
 }
 
-/** The same as an exception. */
+/** Throws the failure of `lostOptions`. */
 export function checkOptions(scene: Scene, requestId: string): void {
   const lost = lostOptions(scene, requestId);
   if (lost !== undefined) throw new RequestError({ ...lost, requestId });

@@ -20,7 +20,7 @@ import { hookAnswer, summaryWaitMs, untilAborted } from "../time-limits.ts";
 import { spentWith } from "./check-exchange.ts";
 import type { Scene } from "./scene.ts";
 
-/** Has a summary written. The summary, or why there is none, is the next signal. */
+/** Writes a summary. The summary or the failure is the next signal. */
 export async function summarize(
   scene: Scene,
   directive: Summarize,
@@ -48,21 +48,21 @@ export async function summarize(
 async function requestedSummary(
   scene: Scene,
   { requestId = "", lane, range, meta }: Summarize & { readonly meta: ProjectionMeta },
-  given: AbortSignal | undefined,
+  outer: AbortSignal | undefined,
 ): Promise<Outcome | undefined> {
   const { definition, threadId, ports } = scene;
   const over = new AbortController();
-  const signal = given === undefined ? over.signal : AbortSignal.any([given, over.signal]);
+  const signal = outer === undefined ? over.signal : AbortSignal.any([outer, over.signal]);
   const limit = { ports, timeoutMs: timeLeft(scene), signal };
   const hook = { name: "onNeedsSummary", code: "summary_timeout", option: "summaryWaitMs" };
   let verdict: SummaryVerdict | undefined;
-  const seen = summarySeen(scene, lane, range, signal);
-  const asked = async (): Promise<Given> => {
+  const logged = summaryInLog(scene, lane, range, signal);
+  const asked = async (): Promise<SummaryAnswer> => {
     const answer = await definition.onNeedsSummary?.(meta, range, { threadId, requestId, signal });
-    return answer === undefined ? new Promise(() => undefined) : summaryGiven(answer);
+    return answer === undefined ? new Promise(() => undefined) : checkedAnswer(answer);
   };
   try {
-    const answer = await hookAnswer(limit, hook, () => Promise.race([seen, asked()]));
+    const answer = await hookAnswer(limit, hook, () => Promise.race([logged, asked()]));
     if (answer === undefined) return undefined;
     verdict = acceptSummary(range, answer.content, { lane });
     if (!verdict.accepted) throw notAccepted(verdict.reason);
@@ -84,7 +84,7 @@ function timeLeft({ agent, definition, ports }: Scene): number {
 }
 
 /** Resolves when the log has a summary of the range. */
-async function summarySeen(
+async function summaryInLog(
   { store, threadId, agent }: Scene,
   lane: string,
   { toSeq }: SummaryRange,
@@ -100,7 +100,7 @@ async function summarySeen(
   return new Promise(() => undefined);
 }
 
-interface Wanted {
+interface SummaryCall {
   readonly focus?: string | undefined;
   readonly lane: string;
   readonly requestId?: string | undefined;
@@ -109,33 +109,33 @@ interface Wanted {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What a function of the caller has answered. */
-interface Given {
+/** The answer of a function of the caller. */
+interface SummaryAnswer {
   readonly content: string;
   readonly details?: JsonValue | undefined;
 }
 
-/** A summary, and the call that wrote it, where a model was asked here. */
-interface Written extends Given {
+/** The text of a summary, and the model call that wrote it, if the runtime made one. */
+interface SummaryText extends SummaryAnswer {
   readonly call?: JsonObject;
 }
 
-interface Failed {
+interface SummaryFailure {
   readonly code: string;
   readonly reason: string;
-  /** The call that wrote what was discarded, or broke off: it was paid for. */
+  /** The call of a discarded or interrupted summary. It was paid for. */
   readonly call?: JsonObject;
 }
 
 type Outcome =
   | { readonly ok: true; readonly summary: { readonly payload: SummaryPayload; readonly call?: JsonObject } }
-  | ({ readonly ok: false; readonly error: unknown } & Failed);
+  | ({ readonly ok: false; readonly error: unknown } & SummaryFailure);
 
-/** The payload of a summary and the record of its call, or why there is none. Never throws. */
+/** The payload of a summary and the record of its call, or the failure. Never throws. */
 export async function writeSummary(
   scene: Scene,
   range: SummaryRange,
-  { lane, requestId, model, maxTokens, signal, focus }: Wanted,
+  { lane, requestId, model, maxTokens, signal, focus }: SummaryCall,
 ): Promise<Outcome> {
   const span = scene.telemetry.summary({ range, requestId, model }, scene);
   let paid: { readonly call?: JsonObject } = {};
@@ -158,20 +158,20 @@ export async function writeSummary(
   }
 }
 
-function failureIn(scene: Scene, error: unknown, verdict: SummaryVerdict | undefined): Failed {
+function failureIn(scene: Scene, error: unknown, verdict: SummaryVerdict | undefined): SummaryFailure {
   const reason = HeddleError.isInstance(error) ? error.message : "The summarizer threw an error.";
   const isLarge = verdict?.accepted === false && verdict.reason === "not_smaller";
   return { code: isLarge ? NOT_SMALLER : codeOf(error, scene), reason };
 }
 
-function detailsOf({ details }: Pick<Given, "details">): { readonly details?: JsonValue } {
+function detailsOf({ details }: Pick<SummaryAnswer, "details">): { readonly details?: JsonValue } {
   return details === undefined ? {} : { details: copyJsonRepaired(details, "details") };
 }
 
 export function summaryFailed(
   lane: string,
   range: SummaryRange,
-  { code, reason, call }: Failed,
+  { code, reason, call }: SummaryFailure,
 ): Extract<Signal, { type: "summary_failed" }> {
   const failed = failedSummary(range, code);
   return { type: "summary_failed", lane, failed, reason, ...(call !== undefined && { call }) };
@@ -182,7 +182,7 @@ function codeOf(error: unknown, { ports }: Scene): string {
   return HeddleError.isInstance(error) ? error.code : classifyModelError(error, ports.clock).code;
 }
 
-/** Of a call that broke off when the provider had counted its tokens already. */
+/** The record of an interrupted call, if the provider has sent its usage. */
 function brokenCall(asked: ProviderModel | undefined, error: unknown): { readonly call?: JsonObject } {
   if (
     asked === undefined ||
@@ -198,11 +198,11 @@ function brokenCall(asked: ProviderModel | undefined, error: unknown): { readonl
 
 async function written(
   scene: Scene,
-  { range, maxTokens, focus }: Pick<Wanted, "maxTokens" | "focus"> & { readonly range: SummaryRange },
+  { range, maxTokens, focus }: Pick<SummaryCall, "maxTokens" | "focus"> & { readonly range: SummaryRange },
   span: SummarySpan,
   model: ProviderModel | undefined,
   signal: AbortSignal,
-): Promise<Written> {
+): Promise<SummaryText> {
   const { summarizer } = scene.definition;
   const beforeAttempt = async (): Promise<void> => {
     if (scene.isHeld() || (await untilAborted(signal, () => scene.ensureHeld()))) return;
@@ -213,7 +213,7 @@ async function written(
   if (model === undefined) throw new RequestError({ code: "model_unresolved", message: NO_MODEL });
   const { messages } = summaryRequest(range, { maxTokens, focus });
   const { streaming, streamIdleTimeoutMs: idleTimeoutMs, modelMaxRetries } = scene.definition;
-  // As a stream it can be seen to have fallen silent.
+  // A stream shows when the model falls silent.
   const call = { model, messages, streaming, idleTimeoutMs, signal, ports: scene.ports };
   const answer = await withRetries(call, { modelMaxRetries, beforeAttempt });
   span.answered(answer);
@@ -221,27 +221,27 @@ async function written(
   return { content: contentText(answer.content), call: { model: qualifiedModelName(model), usage, finishReason } };
 }
 
-/** A summarizer usually calls a model, so it has the time of a whole answer. */
+/** A summarizer usually calls a model, so it has the time limit of an answer without streaming. */
 async function writtenBy(
   summarizer: Summarizer,
-  { range, focus }: Pick<Wanted, "focus"> & { readonly range: SummaryRange },
+  { range, focus }: Pick<SummaryCall, "focus"> & { readonly range: SummaryRange },
   { definition, ports }: Scene,
   signal: AbortSignal,
-): Promise<Given> {
+): Promise<SummaryAnswer> {
   const limit = { ports, timeoutMs: WHOLE_ANSWER_TIMEOUTS * definition.streamIdleTimeoutMs, signal };
   const over = new AbortController();
   const hook = { name: "The summarizer", code: "summary_timeout", option: "streamIdleTimeoutMs" };
   const either = AbortSignal.any([signal, over.signal]);
   try {
-    return summaryGiven(await hookAnswer(limit, hook, () => summarizer.summarize(range, { signal: either, focus })));
+    return checkedAnswer(await hookAnswer(limit, hook, () => summarizer.summarize(range, { signal: either, focus })));
   } catch (error) {
     over.abort(error);
     throw error;
   }
 }
 
-/** Of a summarizer without types. */
-function summaryGiven(answer: unknown): Given {
+/** Checks the text of a summarizer, which may be untyped code. */
+function checkedAnswer(answer: unknown): SummaryAnswer {
   const given = isPlainObject(answer) ? answer : { content: answer };
   const { content, details } = given;
   if (typeof content === "string") return { content, details: details as JsonValue | undefined }; // checked by its copy

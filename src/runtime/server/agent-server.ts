@@ -48,7 +48,6 @@ import { ask, continueRequest } from "./ask.ts";
 import { cancel, finish } from "./cancel.ts";
 import { commandRefs, decisionOf, rememberOf } from "./command-refs.ts";
 import { explain, view } from "./explain.ts";
-import { factsOf } from "./given.ts";
 import { findBranchPosition, modify, type OperationAnswer } from "./modify.ts";
 import type {
   ApproveOptions,
@@ -67,6 +66,7 @@ import type {
 } from "./options.ts";
 import { resultOfRequest } from "./past-request.ts";
 import { amendCommand, type PendingCommand, pendingCommands, rereadInbox, withdrawCommand } from "./pending.ts";
+import { factsOf } from "./request-values.ts";
 import { revokeRule, set } from "./set.ts";
 import { type StartHooks, serverStopped, startLoop } from "./start.ts";
 import { steer } from "./steer.ts";

@@ -12,7 +12,7 @@ import type { HeddleError } from "../../thread/errors.ts";
 import { isPlainObject, type JsonObject } from "../../thread/json.ts";
 import { ignoreErrorsOf, systemWarn, warnOnce } from "../callbacks.ts";
 import { type Live, newLive } from "../live/live.ts";
-import type { Given } from "../live/signal.ts";
+import type { RequestValues } from "../live/signal.ts";
 import { Loop } from "../loop.ts";
 import { findModelsAgain, namesOf } from "../model/find-models.ts";
 import { moveEarlierOperation, waitingRows } from "../perform/answer.ts";
@@ -28,8 +28,8 @@ import { guardTelemetry, noTelemetry } from "../telemetry/telemetry.ts";
 import { untilAborted } from "../time-limits.ts";
 import { findHeldTools, toolSources } from "../tools/held-tools.ts";
 import { explainNext } from "./explain.ts";
-import { again, GivenError, loadCounter, makeAgain, promptFor } from "./given.ts";
 import type { AskOptions, ServerOptions } from "./options.ts";
+import { again, GivenError, loadCounter, makeAgain, promptFor } from "./request-values.ts";
 import { settingsFor } from "./settings.ts";
 
 export const LEASE_TTL_MS = 10_000;
@@ -210,7 +210,7 @@ async function givenAgain(
   loop: Loop,
   { requestId, refs: json, options: asked }: Run,
   signal: AbortSignal,
-): Promise<Given> {
+): Promise<RequestValues> {
   const { threadId, warn, onError, ports, definition } = loop.options;
   const limit = { ports, timeoutMs: definition.hookTimeoutMs, signal };
   const refs = json as Refs; // of the ask

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { ContextOpError } from "../../../src/lanes/context-operation.ts";
 import { giving } from "../../../src/runtime/live/asks.ts";
 import type { ToolFacts } from "../../../src/runtime/live/live.ts";
-import type { Given, LiveSignal } from "../../../src/runtime/live/signal.ts";
+import type { LiveSignal, RequestValues } from "../../../src/runtime/live/signal.ts";
 import {
   AWAY,
   all,
@@ -33,7 +33,7 @@ const second: LiveSignal = { type: "ask", ask: { ...ask, id: "ask 2", requestId:
 const secondPrepared: LiveSignal = { type: "prepared", askId: "ask 2", given: {} };
 const tools: ToolFacts = { tools: [{ name: "draw", inputSchema: {} }], traits: { draw: { repeatable: true } } };
 
-function preparedWith(given: Given): LiveSignal {
+function preparedWith(given: RequestValues): LiveSignal {
   return { type: "prepared", askId: ask.id, given };
 }
 
@@ -242,7 +242,7 @@ describe("what a caller gives to an open request", () => {
 
   test("replaces what it names, and keeps the rest", () => {
     const open = written(idle(), asking, preparedWith({ context: 1 }));
-    const give = (requestId: string, more: Given) => {
+    const give = (requestId: string, more: RequestValues) => {
       return decided(open, { type: "change", change: giving(requestId, more), reply: "r" }).live;
     };
     expect(give("req_1", { tools }).given).toEqual({ requestId: "req_1", context: 1, tools });
@@ -308,7 +308,7 @@ describe("a thread that was opened", () => {
   });
 
   test("resumes with what its caller gave", () => {
-    const given: Given = { systemPrompt: "In verse.", tools, context: 3 };
+    const given: RequestValues = { systemPrompt: "In verse.", tools, context: 3 };
     const begun = written(left(running()), opened({ given }));
     expect(begun.live.given).toEqual({ requestId: "req_1", context: 3, tools });
     expect(find(begun, "start").directive).toMatchObject({ messages: [{ content: "In verse." }, { role: "user" }] });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { isForGood } from "../../../src/runtime/live/breakage.ts";
 import type { LiveSignal } from "../../../src/runtime/live/signal.ts";
+import { isPermanent } from "../../../src/runtime/live/store-failure.ts";
 import { StaleHolderError, StoreError, ThreadHeldError } from "../../../src/stores/errors.ts";
 import {
   AWAY,
@@ -54,7 +54,7 @@ test("when the store is away and then another process has the thread, nothing is
   expect(taken.live.broken).toEqual({
     error: TAKEN,
     failure: { code: "stale_holder", message: TAKEN.message, retryable: false },
-    isForGood: true,
+    isPermanent: true,
     suspension: { reason: "lost", holder: "other" },
     retryMs: 0,
   });
@@ -81,9 +81,9 @@ describe("an error", () => {
     [OUT_OF_SPACE, false, undefined],
     [WHY, false, undefined],
   ])("%s ends the writing here: %s, and leaves the request to %o", (error, isEnd, suspension) => {
-    expect(isForGood(error)).toBe(isEnd);
+    expect(isPermanent(error)).toBe(isEnd);
     const broken = decided(idle(), lost(error));
-    expect(broken.live.broken).toMatchObject({ error, isForGood: isEnd, retryMs: 1000 });
+    expect(broken.live.broken).toMatchObject({ error, isPermanent: isEnd, retryMs: 1000 });
     expect(broken.live.broken?.suspension).toEqual(suspension);
     expect(types(broken).includes("lost")).toBe(isEnd);
     expect(types(broken).includes("restore")).toBe(!isEnd && suspension === undefined);
@@ -185,7 +185,7 @@ describe("the log that cannot be read", () => {
   test("because another process has the thread is not read again", () => {
     const broken = decided(running(), lost(OUT_OF_SPACE));
     const taken = decided(broken, failed(broken, TAKEN));
-    expect(taken.live.broken).toMatchObject({ isForGood: true, error: TAKEN });
+    expect(taken.live.broken).toMatchObject({ isPermanent: true, error: TAKEN });
     expect(find(taken, "suspend").suspension).toEqual({ reason: "lost", holder: "other" });
     expect(types(taken).at(-1)).toBe("lost");
   });
@@ -254,7 +254,7 @@ describe("a command while the log cannot be written", () => {
     const reading = decided(taken, command(cancel));
     const refused = decided(reading, restored(reading));
     expect(refused.effects).toEqual([{ type: "settle", reply: "r", error: TAKEN }]);
-    expect(refused.live.broken).toMatchObject({ isForGood: true });
+    expect(refused.live.broken).toMatchObject({ isPermanent: true });
     expect(refused.live.agent).toBe(reading.live.agent);
   });
 });

@@ -89,7 +89,7 @@ describe("a request", () => {
       error: AWAY,
       failure: { code: "", message: "" },
       suspension: undefined,
-      isForGood: false,
+      isPermanent: false,
       retryMs: 1,
     };
     expect(decided(idle({}, { broken }), shorten).effects).toEqual([]);

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { ProjectionError } from "../../../src/projection/error.ts";
 import { decideLive, isDue, NOTHING_CHECKED, skipNotDue } from "../../../src/runtime/live/decide-live.ts";
 import type { LiveSignal } from "../../../src/runtime/live/signal.ts";
-import { LETTING_GO_MS } from "../../../src/runtime/live/stopping.ts";
+import { RELEASE_LIMIT_MS } from "../../../src/runtime/live/stopping.ts";
 import {
   AWAY,
   all,
@@ -43,7 +43,7 @@ describe("a stop", () => {
     expect(effects).toEqual([
       { type: "timer", name: "grace", ms: 1000 },
       { type: "timer", name: "grace", ms: undefined },
-      { type: "timer", name: "give_up", ms: LETTING_GO_MS },
+      { type: "timer", name: "give_up", ms: RELEASE_LIMIT_MS },
       { type: "timer", name: "mend", ms: undefined },
       { type: "timer", name: "give_up", ms: undefined },
       { type: "follow", fromSeq: undefined },
@@ -166,7 +166,7 @@ describe("the end of the grace", () => {
     const strict = decided(putting, grace);
     expect(strict.effects).toEqual([
       { type: "timer", name: "grace", ms: undefined },
-      { type: "timer", name: "give_up", ms: LETTING_GO_MS },
+      { type: "timer", name: "give_up", ms: RELEASE_LIMIT_MS },
     ]);
     expect(strict.live.stopping?.isStrict).toBe(true);
     const over = written(strict, { type: "worked", id: "99" });

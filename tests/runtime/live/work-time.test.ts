@@ -6,11 +6,11 @@ import {
   forgetRequest,
   isNoteDue,
   limitWork,
-  lookAtRequest,
   openRequest,
   setNoteTimer,
   suspendRequest,
   suspensionIn,
+  updatePhase,
   workedMs,
   workTime,
 } from "../../../src/runtime/live/request-state.ts";
@@ -203,10 +203,10 @@ describe("a request that waits", () => {
 
   test("says so once, and nothing of it after it has ended", () => {
     const waits = waiting();
-    expect(lookAtRequest(of(waits.live), NOW)).toEqual(of(waits.live));
-    expect(lookAtRequest(of(idle()), NOW).effects).toEqual([]);
+    expect(updatePhase(of(waits.live), NOW)).toEqual(of(waits.live));
+    expect(updatePhase(of(idle()), NOW).effects).toEqual([]);
     const ended = { ...waits.live, request: waits.live.request && { ...waits.live.request, phase: "over" as const } };
-    expect(lookAtRequest(of(ended), NOW)).toEqual(of(ended));
+    expect(updatePhase(of(ended), NOW)).toEqual(of(ended));
   });
 
   /** The live value of a process that has read the log, and has not resumed the request. */

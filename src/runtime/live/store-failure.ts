@@ -5,20 +5,23 @@ import { failureOf, RequestError } from "../request/request-error.ts";
 import { currentRequest, effects, followedBy, update, updateRequest, wait } from "./decision.ts";
 import { inboxRead } from "./inbox.ts";
 import type { Command, Hold } from "./live.ts";
-import { openRequest, suspendRequest, suspensionIn, takeBackTools } from "./request-state.ts";
+import { openRequest, removeRequestTools, suspendRequest, suspensionIn } from "./request-state.ts";
 import type { Decision, LiveSignal } from "./signal.ts";
 import { nextEventSeq } from "./thread-metadata.ts";
 
 export const UNKNOWN: Failure = { code: "runtime_failed", message: "The runtime met an error that it does not know." };
 
-/** After these errors nothing can be written here again. */
-const FOR_GOOD: ReadonlySet<string> = new Set(["stale_holder", "store_closed", "thread_held"]);
+/** After these errors this process can never write to the thread again. */
+const PERMANENT_CODES: ReadonlySet<string> = new Set(["stale_holder", "store_closed", "thread_held"]);
 
-export function isForGood(error: unknown): boolean {
-  return FOR_GOOD.has(failureOf(error, UNKNOWN).code);
+export function isPermanent(error: unknown): boolean {
+  return PERMANENT_CODES.has(failureOf(error, UNKNOWN).code);
 }
 
-/** When another process has the thread, or the store is away, an end that is emitted here might not be the only one. */
+/**
+ * Why the request is suspended. When another process may hold the thread, an end that is emitted here might not be the
+ * only one.
+ */
 function suspensionOf(error: unknown): Suspension | undefined {
   if (StaleHolderError.isInstance(error) || ThreadHeldError.isInstance(error)) {
     const { holder } = error;
@@ -33,20 +36,21 @@ const FIRST_RETRY_MS = 1000;
 const LONGEST_RETRY_MS = 60_000;
 
 /**
- * What could not be written did not happen. If another process may resume the request, it is suspended here. Otherwise it
- * has failed: the log is read again and gets that end, and only then is the end emitted.
+ * Handles a failed write; its entries count as not written. If another process may resume the request, it is suspended
+ * here. Otherwise it has failed: the log is reloaded, the failure is appended, and only then is it emitted.
  */
 export function breakDown(decision: Decision, error: unknown): Decision {
   const { broken, stopping } = decision.live;
   if (stopping !== undefined && stopping.phase !== "grace") return decision;
-  if (broken !== undefined) return isForGood(error) && !broken.isForGood ? breakForGood(decision, error) : decision;
+  if (broken !== undefined)
+    return isPermanent(error) && !broken.isPermanent ? breakPermanently(decision, error) : decision;
   const failure = failureOf(error, UNKNOWN);
   const suspension = suspensionOf(error);
-  const lost = isForGood(error);
+  const lost = isPermanent(error);
   const { nextRetryMs } = decision.live;
   const retryMs = nextRetryMs ?? FIRST_RETRY_MS;
   const request = currentRequest(decision.live);
-  const state = { error, failure, suspension, isForGood: lost, retryMs };
+  const state = { error, failure, suspension, isPermanent: lost, retryMs };
   let next = update(decision, { broken: state, work: [] });
   if (suspension !== undefined) next = suspendRequest(next, suspension, { failure, cause: error });
   else if (request !== undefined) {
@@ -57,45 +61,48 @@ export function breakDown(decision: Decision, error: unknown): Decision {
     });
   }
   next = effects(next, { type: "follow", fromSeq: undefined });
-  if (request !== undefined && suspension?.reason !== "store") next = takeBackTools(next, request.id);
+  if (request !== undefined && suspension?.reason !== "store") next = removeRequestTools(next, request.id);
   if (lost) return effects(next, { type: "lost", error });
   if (suspension === undefined && nextRetryMs === undefined) {
     const isBusy = decision.live.hold !== undefined;
     return isBusy ? followedBy(next, { type: "timer", name: "mend" }) : restore(next);
   }
-  // What cannot be closed in the log now is left open there, until the log can be written.
+  // A request that cannot be closed in the log stays open there until the log can be written.
   const left = suspendRequest(next, suspension ?? { reason: "store" }, { failure, cause: error });
   return effects(left, { type: "timer", name: "mend", ms: retryMs });
 }
 
-/** The store was away, and now it is known that another process has the thread, or that the store is closed. */
-function breakForGood(decision: Decision, error: unknown): Decision {
+/** After a temporary failure: another process has the thread, or the store is closed. */
+function breakPermanently(decision: Decision, error: unknown): Decision {
   const broken = {
     error,
     failure: failureOf(error, UNKNOWN),
     suspension: suspensionOf(error),
-    isForGood: true,
+    isPermanent: true,
     retryMs: 0,
   };
   const lost = effects(update(decision, { broken }), { type: "timer", name: "mend", ms: undefined });
   return effects(suspendRequest(lost, suspensionIn(lost.live), {}), { type: "lost", error });
 }
 
-/** So often a request is resumed in one process after its store was away. A store that only reads would have the model called forever. */
-const MOST_RESUMES = 3;
+/**
+ * How often one process resumes a request after its store was away. With a read-only store it would call the model
+ * forever.
+ */
+const MAX_RESUMES = 3;
 
-/** Reads the log again, then decides the signals `after`. */
+/** Reloads the log, then decides the signals `after`. */
 export function restore(decision: Decision, ...after: readonly Command[]): Decision {
   const { broken, request, recover, resumes } = decision.live;
   const mayResume = broken?.suspension !== undefined && request !== undefined && recover !== "fail";
   const count = resumes.of === request?.id ? resumes.count + 1 : 1;
-  const isResuming = mayResume && count <= MOST_RESUMES;
+  const isResuming = mayResume && count <= MAX_RESUMES;
   const counted = mayResume ? update(decision, { resumes: { of: request.id, count } }) : decision;
   const off = effects(counted, { type: "timer", name: "mend", ms: undefined });
   return wait(off, { type: "restore", isResuming, after }, (id) => ({ type: "restore", id, confirm: isResuming }));
 }
 
-/** The log was read. A request that was suspended is resumed; one that has failed is closed in the log. */
+/** The log was reloaded. A suspended request is resumed; a failed one is closed in the log. */
 export function restored(
   decision: Decision,
   { isResuming, after }: Extract<Hold, { type: "restore" }>,
@@ -105,9 +112,9 @@ export function restored(
   const { live } = decision;
   const { broken, request } = live;
   if (broken === undefined) return decision;
-  if (broken.isForGood) return refuse(decision, after, broken.error);
+  if (broken.isPermanent) return refuse(decision, after, broken.error);
   const { run } = fresh.state;
-  // The agent emits the end of a run that it knows, also when the log has it already.
+  // The agent emits the end of a run that it knows, even if the log has that end already.
   const isOver = request !== undefined && request.phase !== "over" && run?.runId !== request.runId;
   const { systemPrompt, steers, deferred } = live.agent.flight;
   const flight = {
@@ -122,7 +129,7 @@ export function restored(
   const { failure } = broken;
   const read = (before: Decision): Decision => inboxRead(before, rows, { threadId, isFolded: true });
   if (run !== undefined) {
-    const isKnown = request?.id === run.requestId; // a caller that got no request asks again
+    const isKnown = request?.id === run.requestId; // a caller without a request object asks again
     const resume: Signal =
       isResuming && isKnown
         ? { type: "resume", continued: true, ...(systemPrompt !== undefined && { systemPrompt }) }
@@ -132,7 +139,7 @@ export function restored(
   }
   if (!isOver) return followedBy(read(mended), ...after);
   const { id: requestId, runId } = request;
-  // After the notice the request is over, unless the log has nothing of it because the thread was deleted.
+  // The notice ends the request. If the thread was deleted, the log has no request, and `close_request` ends it.
   return followedBy(
     read(openRequest(mended, { requestId, runId }, 1)),
     { type: "agent", signal: { type: "notice" } },
@@ -141,14 +148,14 @@ export function restored(
   );
 }
 
-/** The callers that waited for the log get the error. */
+/** Rejects the callers that waited for the log. */
 function refuse(decision: Decision, waiting: readonly Command[], error: unknown): Decision {
   return waiting.reduce<Decision>((before, { reply }) => {
     return reply === undefined ? before : effects(before, { type: "settle", reply, error });
   }, decision);
 }
 
-/** The log could not be read. */
+/** The log could not be reloaded. */
 export function notRestored(
   decision: Decision,
   { after }: Extract<Hold, { type: "restore" }>,
@@ -157,7 +164,7 @@ export function notRestored(
   const { broken } = decision.live;
   if (broken === undefined) return decision;
   const answered = refuse(decision, after, error);
-  if (isForGood(error)) return breakForGood(answered, error);
+  if (isPermanent(error)) return breakPermanently(answered, error);
   const { failure, error: cause, retryMs } = broken;
   const left = suspendRequest(answered, { reason: "store" }, { failure, cause });
   const later = update(left, { broken: { ...broken, retryMs: Math.min(2 * retryMs, LONGEST_RETRY_MS) } });
