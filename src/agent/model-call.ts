@@ -3,7 +3,7 @@ import type { Entry } from "../thread/entry.ts";
 import { isPlainObject, type JsonObject, type JsonValue } from "../thread/json.ts";
 import type { Content, ToolCall } from "../thread/message.ts";
 
-/** Token counts from the provider. A count that the provider did not report is absent. */
+/** Token counts from the provider. A count that the provider did not report is absent, unless it is estimated. */
 export type Usage = {
   readonly inputTokens?: number;
   readonly outputTokens?: number;
@@ -12,7 +12,12 @@ export type Usage = {
   readonly cacheWriteTokens?: number;
   /** Part of the output: tokens spent on thinking. */
   readonly reasoningTokens?: number;
+  /** Counts of an answer that was stopped or broken are estimated, because the provider reports them at its end. Absent: none. */
+  readonly estimated?: true;
 };
+
+/** The counts of a usage. */
+type Counts = Omit<Usage, "estimated">;
 
 /** Why the model stopped. */
 export type ModelFinishReason =
@@ -52,9 +57,11 @@ export function addModelUsage(before: UsageByModel, model: string | undefined, u
  * addUsage({ inputTokens: 10, outputTokens: 2 }, { inputTokens: 12 }); // { inputTokens: 22, outputTokens: 2 }
  */
 export function addUsage(a: Usage, b: Usage): Usage {
-  const sum: { -readonly [Key in keyof Usage]: Usage[Key] } = {};
-  for (const key of Object.keys({ ...a, ...b }) as (keyof Usage)[]) sum[key] = (a[key] ?? 0) + (b[key] ?? 0); // Usage has no other keys
-  return sum;
+  const sum: { -readonly [Key in keyof Counts]: Usage[Key] } = {};
+  const { estimated = b.estimated, ...counts }: Usage = a;
+  const { estimated: _estimated, ...more } = b;
+  for (const key of Object.keys({ ...counts, ...more }) as (keyof Counts)[]) sum[key] = (a[key] ?? 0) + (b[key] ?? 0); // Usage has no other keys
+  return { ...sum, ...(estimated && { estimated }) };
 }
 
 /** The inputs of a model call. Together with the thread and the named blobs it is enough to rebuild the messages. */

@@ -247,7 +247,7 @@ const checkAnswer: Check = checkRecord<ScriptedAnswer>({
   calls: checkList(checkCall),
   metadata: checkMetadata,
   parts: checkList(checkPart),
-  usage: checkRecord<NonNullable<ScriptedAnswer["usage"]>>({
+  usage: checkRecord<Omit<NonNullable<ScriptedAnswer["usage"]>, "estimated">>({
     inputTokens: checkAmount,
     outputTokens: checkAmount,
     cacheReadTokens: checkAmount,

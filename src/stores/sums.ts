@@ -82,7 +82,7 @@ function partText(part: unknown): string {
 }
 
 /** The asks or model calls of one UTC day. */
-export interface UsageSum extends Required<Usage> {
+export interface UsageSum extends Required<Omit<Usage, "estimated">> {
   /** Days since 1970. */
   readonly day: number;
   /** Empty for asks. */

@@ -19,7 +19,7 @@ export interface UsageDay {
 }
 
 /** The calls of one model on one day. A count that the provider did not report is 0. */
-export interface ModelUsage extends Required<Usage> {
+export interface ModelUsage extends Required<Omit<Usage, "estimated">> {
   /** The name in the record of the call; "unknown" if it has none, or one of more than 200 bytes. */
   readonly model: string;
   /** Answers, refusals and summaries, including failed ones. */

@@ -312,7 +312,7 @@ function samplesOf(thread: Thread, model: string | undefined): readonly CallSamp
     const call = recordedCall(entry);
     if (call === undefined || call.model !== model) return [];
     const { estimatedTokens: estimated, calibration: factor, usage } = call;
-    const reported = isPlainObject(usage) ? usage["inputTokens"] : undefined;
+    const reported = isPlainObject(usage) && usage["estimated"] !== true ? usage["inputTokens"] : undefined;
     if (typeof estimated !== "number" || typeof reported !== "number" || typeof factor !== "number") return [];
     return [{ estimated, reported, factor }];
   });

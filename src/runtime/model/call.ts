@@ -51,6 +51,8 @@ export interface ModelCall {
   readonly maxAnswerBytes?: number;
   /** Called for every piece of a stream, in order. An error that it throws ends the call and is rethrown. */
   readonly onDelta?: (delta: ModelDelta) => void;
+  /** The usage of an answer that ended before the provider reported it, from what came in. Default: unknown. */
+  readonly estimateUsage?: (received: string) => Usage;
   /** Called before the answer, for each setting or file that cannot be used as given. An error that it throws ends the call. */
   readonly onWarning?: (warning: string) => void;
   readonly ports: RuntimePorts;
@@ -62,7 +64,7 @@ export interface ModelCall {
  */
 export async function callModel(call: ModelCall): Promise<ModelAnswer> {
   const wait = new ModelWait(call.signal, call.ports);
-  const run: Run = { call, wait, bytes: 0, builder: undefined, hasFailedReading: false, end: {} };
+  const run: Run = { call, wait, bytes: 0, received: "", builder: undefined, hasFailedReading: false, end: {} };
   try {
     const spec = specOf(call.model);
     const { provider, modelId } = modelIdentity(call.model);
@@ -75,7 +77,9 @@ export async function callModel(call: ModelCall): Promise<ModelAnswer> {
     const files = await wait.until(() => withFetchedFiles(call.model, messages, options));
     for (const warning of files.warnings) warnOf(call, warning);
     await callWithFiles(run, spec, builder, files.messages, settings);
-    return finishAnswer(builder, run.end);
+    const { finishReason = "interrupted" } = run.end;
+    const isWhole = finishReason !== "interrupted" && finishReason !== "error";
+    return finishAnswer(builder, isWhole ? run.end : { ...run.end, usage: usageSoFar(run) });
   } catch (error) {
     wait.abandon();
     if (error instanceof CallbackError) throw error.cause;
@@ -98,6 +102,8 @@ interface Run {
   readonly call: ModelCall;
   readonly wait: ModelWait;
   bytes: number;
+  /** The text of all pieces of the stream. */
+  received: string;
   builder: AnswerBuilder | undefined;
   /** The stream had begun, and reading from it failed. */
   hasFailedReading: boolean;
@@ -153,7 +159,7 @@ async function generate(run: Run, spec: ModelSpec, builder: AnswerBuilder, optio
     const part = rawPart(value);
     if (part === undefined) continue;
     count(run, part);
-    emitDelta(call, builder.takeWhole(part));
+    emitDelta(run, builder.takeWhole(part));
   }
   warn(call, result["warnings"]);
   addStructured(builder, result["structuredOutputText"]);
@@ -209,7 +215,7 @@ async function read(run: Run, spec: ModelSpec, builder: AnswerBuilder, reader: M
         run.end = { ...run.end, ...responseIn(part) };
         break;
       default:
-        emitDelta(call, builder.take(part));
+        emitDelta(run, builder.take(part));
     }
   }
 }
@@ -241,10 +247,11 @@ function warnOf({ onWarning }: ModelCall, warning: string): void {
   }
 }
 
-function emitDelta({ onDelta }: ModelCall, delta: ModelDelta | undefined): void {
+function emitDelta(run: Run, delta: ModelDelta | undefined): void {
   if (delta === undefined) return;
+  run.received += delta.text;
   try {
-    onDelta?.(delta);
+    run.call.onDelta?.(delta);
   } catch (cause) {
     throw new CallbackError("onDelta threw", { cause });
   }
@@ -275,9 +282,19 @@ function cancel(reader: ModelReader | PromiseLike<ModelReader> | undefined): voi
   cancelled().catch(() => undefined); // the call is over, and the stream may be closed already
 }
 
-function modelErrorOf(cause: unknown, { call, builder, hasFailedReading, end }: Run): ModelError {
+/** The counts that the provider reported. Those that it did not report are estimated, once the answer has begun. */
+function usageSoFar({ call: { estimateUsage }, end: { usage = {} }, received }: Run): Usage {
+  const { inputTokens, outputTokens } = usage;
+  if (estimateUsage === undefined || received === "") return usage;
+  if (inputTokens !== undefined && outputTokens !== undefined) return usage;
+  return { ...estimateUsage(received), ...usage, estimated: true };
+}
+
+function modelErrorOf(cause: unknown, run: Run): ModelError {
+  const { call, builder, hasFailedReading } = run;
   const content = builder?.partial() ?? "";
-  const partial = content === "" && end.usage === undefined ? undefined : { content, usage: end.usage ?? {} };
+  const usage = usageSoFar(run);
+  const partial = content === "" && Object.keys(usage).length === 0 ? undefined : { content, usage };
   const own = ModelError.isInstance(cause);
   const failure = own ? cause.failure : classifyModelError(cause, call.ports.clock, hasFailedReading);
   return new ModelError({ ...failure, partial, cause: own ? cause.cause : cause });

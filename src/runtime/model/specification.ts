@@ -62,7 +62,7 @@ function count(value: unknown): number | undefined {
   return typeof value === "number" && Number.isFinite(value) && value >= 0 ? value : undefined;
 }
 
-function known(usage: { readonly [Key in keyof Usage]: number | undefined }): Usage {
+function known(usage: { readonly [Key in keyof Omit<Usage, "estimated">]: number | undefined }): Usage {
   return Object.fromEntries(Object.entries(usage).filter(([, tokens]) => tokens !== undefined));
 }
 

@@ -1,11 +1,12 @@
 import type { RequestScope } from "../../agent/definition/config.ts";
 import type { LlmStream } from "../../agent/directive.ts";
-import type { ModelAnswer, Usage } from "../../agent/model-call.ts";
+import type { CallBasis, ModelAnswer, Usage } from "../../agent/model-call.ts";
 import { currentModel } from "../../agent/react/call-context.ts";
 import type { Failure, OutputCheck, SentMessages, Signal } from "../../agent/signal.ts";
 import { fingerprintOf } from "../../projection/engine/fingerprint.ts";
 import { copyJsonRepaired, type JsonValue, sameJson } from "../../thread/json.ts";
 import type { Message, ToolSpec } from "../../thread/message.ts";
+import { countText, factsOf, heuristic } from "../../tokens/counter.ts";
 import { retryDelay, callModel as streamModel } from "../model/call.ts";
 import { ModelError } from "../model/failure.ts";
 import type { FetchedFiles } from "../model/files.ts";
@@ -153,9 +154,24 @@ async function ask(scene: Scene, directive: LlmStream, request: LiveRequest, sen
     onDelta: ({ type, id, text, ...call }) => {
       request.emit({ kind: "llm_delta", callId, ...call, data: { type, id, text } }, iteration);
     },
+    estimateUsage: (received) => ({
+      inputTokens: basis.estimatedTokens,
+      outputTokens: countReceived(scene, basis, received),
+    }),
     onWarning: (warning) => scene.warn(`Thread ${threadId}: ${warning}`),
     ports,
   });
+}
+
+/** Counts with the counter of the call. The heuristic one counts where it throws. */
+function countReceived({ definition: { tokenCounter: counter } }: Scene, basis: CallBasis, text: string): number {
+  const { calibration, model } = basis;
+  try {
+    if (counter && factsOf(counter).id === basis.counter.id) return countText(text, counter, model);
+  } catch {
+    // The failure of the call is the one to report.
+  }
+  return Math.ceil(countText(text, heuristic) * calibration);
 }
 
 function unresolved(name = "that the function `model` chooses"): RequestError {

@@ -191,6 +191,21 @@ describe.each(EVERY_WAY)("$api, $way", (setting) => {
     });
   });
 
+  test("the usage of an answer that is cut after its first word is reported, or estimated and marked", async () => {
+    const on = await scene(setting);
+    const cut: Fault = { type: "cut", at: "before the last event", how: "reset", framing: "chunked" };
+    on.proxy.fail(...Array.from({ length: RETRIES + 1 }, () => cut));
+    const error: unknown = await (await on.server.ask("Buche.")).result.catch((thrown: unknown) => thrown);
+    if (!RequestError.isInstance(error)) throw error;
+    const { usage = {}, failure } = error;
+    if (failure?.code === "model_stream_interrupted") {
+      const { inputTokens = 0, outputTokens = 0 } = usage;
+      expect([inputTokens > RETRIES, outputTokens > RETRIES, usage.estimated]).toEqual([true, true, true]);
+      const { usage: sums } = await on.server.usage();
+      expect(sums).toMatchObject({ inputTokens, outputTokens });
+    } else expect(setting.streaming).toBe(false);
+  });
+
   test("an answer in pieces of one byte is the same answer", async () => {
     const on = await scene(setting);
     on.proxy.fail({ type: "pieces", bytes: 1 }, { type: "pieces", bytes: 3, framing: "close" });

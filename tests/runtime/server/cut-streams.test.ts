@@ -67,6 +67,22 @@ test("the usage of a cut attempt counts, where the provider has sent it", async 
   expect(result.calls).toHaveLength(1);
 });
 
+test("the usage of a cut attempt is estimated where the provider has not sent it", async () => {
+  const on = await stage();
+  const cut: ScriptedStep = { text: ["Wro", "ng words"], error: { status: 503 }, after: 2 };
+  const usage = { inputTokens: 100, outputTokens: 7 };
+  const tokenCounter = { id: "letters", count: (text: string) => text.length };
+  const contextPolicy = { tokenEstimator: "exact" } as const;
+  const server = await on.start({ script: [cut, { text: "Right.", usage }], tokenCounter, contextPolicy });
+  const result = await on.end((await on.end(server.ask("Go."))).result);
+  const [first] = (await on.log()).flatMap(({ payload }) =>
+    "retried" in payload ? [Object(payload["call"]).usage] : [],
+  );
+  expect(first).toMatchObject({ outputTokens: "Wrong words".length, estimated: true });
+  const inputTokens = 100 + Number(Object(first).inputTokens);
+  expect(result.usage).toMatchObject({ inputTokens, outputTokens: 7 + "Wrong words".length, estimated: true });
+});
+
 const busy: ScriptedAnswer = { text: ["Wro", "ng"], error: { status: 503 }, after: 1 };
 
 test("a call is made five times; the last attempt keeps its words and fails the request", async () => {

@@ -1,4 +1,5 @@
-import { AgentHost, defineAgent, memoryStore, Thread, type ThreadStore } from "heddle";
+import { AgentHost, AgentServer, defineAgent, memoryStore, Thread, type ThreadStore } from "heddle";
+import { recordedCall } from "heddle/core";
 import { sqliteStore } from "heddle/sqlite";
 import { scriptedModel } from "heddle/testing";
 import { describe, expect, test } from "vitest";
@@ -52,6 +53,40 @@ for (const [name, open] of stores)
     expect(Object.values(usageByModel)[0]).toMatchObject({ inputTokens: 40 });
     expect(await (await host.get("t")).usage()).toEqual(await host.usage("t"));
     await host.stop();
+    await store.close();
+  });
+
+for (const [name, open] of stores)
+  test(`the usage of an answer that was stopped is estimated and marked, in ${name}`, async () => {
+    const store = open();
+    const said = "The answer was long, and it was stopped before its end.";
+    const limits = { costUsd: ({ inputTokens = 0, outputTokens = 0 }) => inputTokens + outputTokens };
+    const model = scriptedModel([{ text: said, hang: true }, { hang: true }, ANSWER]);
+    const agent = defineAgent({ model, limits, contextPolicy: { tokenEstimator: "calibrated" } });
+    const server = await AgentServer.start({ agent, store, threadId: "t" });
+    const stopped = await server.ask("Talk.");
+    for await (const { kind } of stopped.events()) if (kind === "llm_delta") break;
+    await server.cancel();
+    const { usage = {}, usageByModel = {} } = await failureOf(stopped.result);
+    const record = (await server.thread())
+      .toArray()
+      .map(recordedCall)
+      .find((call) => call !== undefined);
+    expect(usage).toEqual({ inputTokens: record?.estimatedTokens, outputTokens: 13, estimated: true });
+    expect([record?.usage, Object.values(usageByModel)]).toEqual([usage, [usage]]);
+    const total = (usage.inputTokens ?? 0) + 13;
+    expect(await server.usage()).toMatchObject({ asks: 1, usage: { outputTokens: 13 }, costUsd: total });
+    // Before the first word nothing is estimated.
+    const silent = await server.ask("Talk again.");
+    for await (const { kind } of silent.events()) if (kind === "llm_started") break;
+    await server.cancel();
+    expect((await failureOf(silent.result)).usage).toEqual({});
+    // The next request has the counts of the provider only, and its estimate is not calibrated by estimates.
+    const { usage: own, calls } = await (await server.ask("And?")).result;
+    expect(own).toMatchObject({ inputTokens: 30, outputTokens: 5 });
+    expect([own.estimated, calls.length]).toEqual([undefined, 1]);
+    expect((await server.thread()).toArray().map(recordedCall).at(-1)?.calibration).toBe(1);
+    await server.stop();
     await store.close();
   });
 
