@@ -59,17 +59,14 @@ function startRequest(
   const ids = { requestId, runId: agent.ports.ids("run"), lane, refs: refs as JsonObject }; // refs are scalars
   const { runId } = ids;
   const { name } = agent.settings;
-  const entries =
+  const entry =
     before === undefined || continues === undefined
-      ? [askEntry(ids, content, options, name)]
-      : [
-          continueEntry(ids, continues, { ...kept, ...options }, name),
-          ...(before.spoken === undefined ? [] : [goOnEntry(ids)]),
-        ];
-  const named = entries.map((entry, index) =>
-    hasWaited && index === 0 ? { ...entry, id: commandEntryId(requestId) } : entry,
-  );
-  const step = commitEntries(updateFlight(unchanged(agent), { runId, systemPrompt }), ...named);
+      ? askEntry(ids, content, options, name)
+      : continueEntry(ids, continues, { ...kept, ...options }, name);
+  const first = hasWaited ? { ...entry, id: commandEntryId(requestId) } : entry;
+  const begun = updateFlight(unchanged(agent), { runId, systemPrompt });
+  const alone = commitEntries(begun, first);
+  const step = before && endsWithAnswer(alone.agent) ? commitEntries(begun, first, goOnEntry(ids)) : alone;
   const { run } = step.agent.state;
   if (run === undefined) return unchanged(agent); // unreachable: the entry above starts a run
   let context: CallContext;
@@ -84,6 +81,16 @@ function startRequest(
     data: { lane, ...(continues !== undefined && { continues }) },
   });
   return startNextCall(started, run, { context, of: step.agent.thread });
+}
+
+/** Whether a context that is continued ends with an answer. An operation may have replaced it; an empty one is refused. */
+function endsWithAnswer(agent: ReactAgent): boolean {
+  const { run } = agent.state;
+  if (run === undefined) return false; // unreachable: an entry has started it
+  const last = contextForCall(agent, run).projection.messages.findLast(({ role }) => role !== "system");
+  if (last !== undefined) return last.role === "assistant";
+  const message = "The context was replaced after the request, and is empty. Ask again.";
+  throw new HeddleError({ code: "request_superseded", message });
 }
 
 /** The overflow error for an ask that is only pending: the ask was not committed, so the error must not name its seq. */

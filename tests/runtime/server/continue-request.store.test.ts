@@ -118,6 +118,52 @@ test("after a cancel in the middle of an answer the model is asked to continue, 
   await on.end(server.stop());
 });
 
+describe("after the context was replaced", () => {
+  const short = { role: "user", content: "In short: look." };
+  const cases = [
+    ["a tool exchange", [], "request_superseded"],
+    ["a tool exchange", [short], [["user", "In short: look."]]],
+    ["an interrupted answer", [], "request_superseded"],
+    ["an interrupted answer", [short], [["user", "In short: look."]]],
+    [
+      "a tool exchange",
+      [short, { role: "assistant", content: "I did." }],
+      [
+        ["user", "In short: look."],
+        ["assistant", "I did."],
+        ["user", "Your answer was interrupted here. Continue."],
+      ],
+    ],
+  ] as const;
+  test.each(cases)("of %s with %o the model is shown %o", async (what, entries, shown) => {
+    const on = await stage();
+    let prompt: unknown;
+    const last = ({ messages }: { readonly messages: readonly { readonly role: string; readonly text: string }[] }) => {
+      prompt = messages.map(({ role, text }) => [role, text]);
+      return "Done.";
+    };
+    const script = what === "a tool exchange" ? [LOOK, DOWN] : [{ text: ["One, ", "two"], hang: true }];
+    const server = await on.start({ script: [...script, last] as never, tools: { look }, modelMaxRetries: 0 });
+    const asked = await on.end(server.ask("Look."));
+    if (what !== "a tool exchange") {
+      for await (const _text of asked.textStream) break;
+      await on.end(server.cancel(asked.id));
+    }
+    await on.end(failureOf(asked.result));
+    const operation = { type: "replace", reason: "manual", resultContext: { id: "short", entries } } as const;
+    await on.end(server.modifyContext({ opId: "short", operation } as never));
+    const before = (await on.log()).length;
+    if (shown === "request_superseded") {
+      expect((await on.end(failureOf(server.continueRequest(asked.id)))).code).toBe(shown);
+      expect((await on.log()).length).toBe(before);
+    } else {
+      await on.end((await on.end(server.continueRequest(asked.id))).result);
+      expect(prompt).toEqual(shown);
+    }
+    await on.end(server.stop());
+  });
+});
+
 test("after a limit it has the whole limit again", async () => {
   const on = await stage();
   const server = await on.start({ script: [LOOK, "Seen."], tools: { look }, maxIterations: 1 });
