@@ -2,7 +2,7 @@
 import { AgentHost, defineAgent, HeddleError, memoryStore, type ProviderModel } from "heddle";
 import { scriptedModel } from "heddle/testing";
 
-const store = memoryStore(); // in earnest postgresStore(url, { maxConnections: 3 }), one for each instance
+const store = memoryStore(); // in production postgresStore(url, { maxConnections: 3 }), one for each instance
 
 interface Post {
   readonly thread: string;

@@ -157,7 +157,7 @@ export class Loop {
   #scope(requestId: string): RequestScope<never> {
     const { given } = this.#live;
     const context = given?.requestId === requestId ? given.context : undefined;
-    return { requestId, threadId: this.options.threadId, context: context as never }; // as the caller typed it
+    return { requestId, threadId: this.options.threadId, context: context as never }; // the caller has typed it
   }
 
   /** Decides a signal as soon as it is due. */

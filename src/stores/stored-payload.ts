@@ -58,7 +58,7 @@ export function encodePayload(payload: JsonObject, sha256: Sha256): StoredPayloa
   };
 }
 
-/** Large details of a tool result are one blob, with their JSON text as its text. */
+/** The part of a tool result with its details. Large details are stored as one blob of JSON text. */
 const DETAILS = "/details";
 
 function countedMeasure(whole: string, details: number): number {

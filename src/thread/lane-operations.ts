@@ -9,7 +9,7 @@ export interface Replace {
   /** Entries of the lane up to this seq are replaced. */
   readonly baseSeq: number;
   readonly systemPrompt?: string;
-  /** The messages that replace them. Not checked. */
+  /** The messages that replace these entries. Their form is not checked. */
   readonly messages: readonly JsonValue[];
 }
 
@@ -26,7 +26,7 @@ export const DEFAULT_LANE = "default";
 export interface LaneRules {
   /** A branch may leave a lane at an inherited position. It then begins with the items of the lane's origin up to there. */
   readonly followsOrigins: boolean;
-  /** A malformed operation has no effect. Before, some were applied. */
+  /** Whether a malformed operation has no effect. Earlier rules applied some of them. */
   readonly ignoresMalformed: boolean;
 }
 

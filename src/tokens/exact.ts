@@ -85,7 +85,7 @@ export function encodingOf(model: string): Encoding {
  * A counter by the tokenizer of an OpenAI encoding. Use it in place of `loadExactCounter` to load the tokenizer yourself.
  *
  * @example
- * const countTokens = (text: string) => text.length; // in earnest: from "gpt-tokenizer/encoding/o200k_base"
+ * const countTokens = (text: string) => text.length; // in production: from "gpt-tokenizer/encoding/o200k_base"
  * const counter = exactCounter("o200k_base", countTokens);
  */
 export function exactCounter(encoding: Encoding, countTokens: CountTokens): TokenCounter {

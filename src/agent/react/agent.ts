@@ -209,9 +209,8 @@ function waitingKind(agent: ReactAgent, open: OpenCall): WaitingCall["kind"] | u
 }
 
 /**
- * The calls that wait, as the log has them: for a process that does not run the thread. A call that runs elsewhere is open in
- * the log too. Only calls that are known to wait are listed. `onlyWaits`: the holder says that all of them do; it knew tools that
- * came with the ask.
+ * The waiting calls, from the log, for a process that does not run the thread. Running calls are open in the log too,
+ * so only calls that are known to wait are listed. `onlyWaits`: the holder has recorded that all open calls wait.
  */
 export function storedWaitingCalls(
   { thread, state: { run }, settings }: ReactAgent,

@@ -29,9 +29,9 @@ import { deliverSteers, dueSteers } from "./steering.ts";
 import { failuresIfHopeless, gapText, isSummaryOf, summaryPlan } from "./summary-plan.ts";
 
 /**
- * Starts the next model call, or a summary first if one is due. Delivers waiting steers. A context that does not fit fails
- * the request. Must be called when no tool call is open. A call that is made again is the same one: no steers, no summary.
- * `known` is a context that was made before: it is used while the thread is the same.
+ * Starts the next model call, or a summary first if one is due. Delivers waiting steers. A context that does not fit
+ * fails the request. Must be called when no tool call is open. A retried call is sent unchanged, without new steers or
+ * a summary. `known` is a context that was made before: it is used while the thread is the same.
  */
 export function startNextCall(before: Step, asked: Run, known?: KnownContext): Step {
   if (before.agent.flight.isPhased) return updateFlight(before, { next: "call" });

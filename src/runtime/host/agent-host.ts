@@ -316,20 +316,20 @@ export class AgentHost<Given extends AnyAgent = AnyAgent> implements AsyncDispos
   }
 
   /**
-   * The asks, messages and context operations that wait on a thread, in their order. Claims nothing: any process may list, amend and
-   * withdraw them.
+   * The waiting asks, messages and context operations of a thread, in order. Claims nothing: any process may list,
+   * amend and withdraw them.
    */
   pending(threadId: string): Promise<readonly PendingCommand[]> {
     return pendingCommands(this.#place(threadId));
   }
 
-  /** Gives an ask or a message that waits other content. One that was taken meanwhile is `command_settled`. */
+  /** Replaces the content of a waiting ask or message. If it was delivered in the meantime, it is `command_settled`. */
   async amend(threadId: string, id: string, content: Content): Promise<void> {
     await amendCommand(this.#place(threadId), id, content);
     await rereadInbox(this.#threads.live(threadId));
   }
 
-  /** Takes back a command that waits. One that was taken meanwhile is `command_settled`. */
+  /** Withdraws a waiting command. If it was delivered in the meantime, it is `command_settled`. */
   async withdraw(threadId: string, id: string): Promise<void> {
     await withdrawCommand(this.#place(threadId), id);
     await rereadInbox(this.#threads.live(threadId));

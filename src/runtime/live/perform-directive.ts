@@ -130,7 +130,7 @@ function emitEvent(decision: Decision, requestId: string, given: EventDraft, ite
   return TERMINAL.has(event.kind) ? updateRequest(emitted, { hasEmittedEnd: true }) : emitted;
 }
 
-/** For each request, also for one that is resumed in a process without the code. */
+/** Emits `tool_unresolved` for each tool without code, once per request and process. */
 export function emitUnresolved(decision: Decision, iteration: number): Decision {
   const { unresolved } = decision.live;
   return effects(

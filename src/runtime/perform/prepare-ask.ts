@@ -16,7 +16,14 @@ import type { RequestValues } from "../live/signal.ts";
 import { chooseModels, findModelsAgain, type ModelSources, namesOf, setModels } from "../model/find-models.ts";
 import { notAccepted, RequestError, requestReused } from "../request/request-error.ts";
 import { findAsk, type RequestLog } from "../server/past-request.ts";
-import { factsOf, GivenError, loadCounter, makeAgain, type PromptSource, promptFor } from "../server/request-values.ts";
+import {
+  factsOf,
+  loadCounter,
+  makeAgain,
+  type PromptSource,
+  promptFor,
+  ValueFunctionError,
+} from "../server/request-values.ts";
 import { hookAnswer, untilAborted } from "../time-limits.ts";
 import type { HeldTools } from "../tools/held-tools.ts";
 import { type Lent, ownModels, type ThreadOptions } from "./scene.ts";
@@ -85,7 +92,7 @@ export async function prepareAsk(
   const prepareTools = () => thread.prepareTools(settings);
   const held = await (settings.tools.size === 0 ? prepareTools() : answerOrAbort(thread, signal, prepareTools));
   const { definition, threadId } = thread.options;
-  const scope = { context: context as never, state: { threadId, requestId, thread: agent.thread } }; // as the caller typed it
+  const scope = { context: context as never, state: { threadId, requestId, thread: agent.thread } }; // the caller has typed it
   const find = () =>
     functions === undefined && options.model !== undefined
       ? findModelsAgain(thread, options.model, settings, scope)
@@ -154,7 +161,7 @@ async function givenWith(
   try {
     return await makeAgain(options, { refs, asked }, hookLimit);
   } catch (error) {
-    if (!(error instanceof GivenError)) throw error;
+    if (!(error instanceof ValueFunctionError)) throw error;
     const { cause, code, message } = error;
     options.onError(cause, { code, threadId: options.threadId, requestId });
     throw new RequestError({ code, requestId, message, cause });

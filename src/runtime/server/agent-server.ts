@@ -99,7 +99,7 @@ export class AgentServer<Given extends AnyAgent = AnyAgent> implements AsyncDisp
     return AgentServer.open(options);
   }
 
-  /** @internal For hosts and runs: the options are checked, and hooks are called on the way. */
+  /** @internal For hosts and runs, whose options were checked. The hooks are called during the start. */
   static async open<Given extends AnyAgent>(
     options: ServerOptions<Given>,
     hooks: StartHooks = {},
@@ -113,12 +113,12 @@ export class AgentServer<Given extends AnyAgent = AnyAgent> implements AsyncDisp
 
   /** The request that runs or waits now, also one that was resumed after a crash. */
   get request(): AgentRequest<AgentOutput<Given>> | undefined {
-    return this.#live.current as AgentRequest<AgentOutput<Given>> | undefined; // its result is of the definition's output
+    return this.#live.current as AgentRequest<AgentOutput<Given>> | undefined; // the result has the output type of the definition
   }
 
   /**
    * Asks. When this resolves the ask is durable and the model call has begun. An ask that is refused is a RequestError
-   * (`busy`, `empty_ask`, `unknown_tool`, `pending_overflow`, `not_accepted`), and the thread is as it was.
+   * (`busy`, `empty_ask`, `unknown_tool`, `pending_overflow`, `not_accepted`), and the thread is unchanged.
    */
   async ask<const Schema extends InputSchema>(
     content: Content | UserMessage,
@@ -133,15 +133,15 @@ export class AgentServer<Given extends AnyAgent = AnyAgent> implements AsyncDisp
     ...given: AskArguments<AskOptions<AgentContext<Given>>>
   ): Promise<AgentRequest<AgentOutput<Given>>> {
     this.#check();
-    const [options = {}] = given as [options?: AskOptions]; // whatever the context is
+    const [options = {}] = given as [options?: AskOptions]; // the type of the context does not matter here
     checkAskOptions(options);
     const request = await ask(this.#live, content, options);
-    return request as AgentRequest<AgentOutput<Given>>; // its result is of the definition's output
+    return request as AgentRequest<AgentOutput<Given>>; // the result has the output type of the definition
   }
 
   /**
-   * Continues the last request after a failure, a cancel or a limit: a new request on the same ask and its results, without
-   * another message of the user. Its options are those of the ask, replaced by the given ones. Refused as
+   * Continues the last request after a failure, a cancel or a limit: a new request with the same ask and its results,
+   * without another message of the user. Its options are those of the ask, replaced by the given ones. Refused as
    * `request_not_found`, `request_running`, `request_completed` or `request_superseded`.
    */
   async continueRequest(
@@ -150,8 +150,8 @@ export class AgentServer<Given extends AnyAgent = AnyAgent> implements AsyncDisp
   ): Promise<AgentRequest<AgentOutput<Given>>> {
     this.#check();
     checkAskOptions(options);
-    const request = await continueRequest(this.#live, requestId, options as AskOptions); // whatever the context is
-    return request as AgentRequest<AgentOutput<Given>>; // its result is of the definition's output
+    const request = await continueRequest(this.#live, requestId, options as AskOptions); // the type of the context does not matter here
+    return request as AgentRequest<AgentOutput<Given>>; // the result has the output type of the definition
   }
 
   /**
@@ -161,7 +161,7 @@ export class AgentServer<Given extends AnyAgent = AnyAgent> implements AsyncDisp
   async result(requestId: string, options: ResultOptions = {}): Promise<RequestResult<AgentOutput<Given>>> {
     checkResultOptions(options);
     const result = await resultOfRequest(this.#live, requestId, options);
-    return result as RequestResult<AgentOutput<Given>>; // its result is of the definition's output
+    return result as RequestResult<AgentOutput<Given>>; // the result has the output type of the definition
   }
 
   /** The thread as it is now. Of a long one only the end: query all of it with `store.read(threadId, { kinds, refs })`. */
@@ -174,12 +174,15 @@ export class AgentServer<Given extends AnyAgent = AnyAgent> implements AsyncDisp
     return explain(this.#live.options.store, this.#live.live);
   }
 
-  /** Facts about the context that the next call would have: whether it is cut, needs a summary, and its budget. Nothing is called. */
+  /**
+   * Facts about the context that the next call would have: whether it is cut, needs a summary, and its budget. No model
+   * or summarizer is called.
+   */
   async view(): Promise<ProjectionMeta> {
     return view(this.#live.options.store, this.#live.agent);
   }
 
-  /** What the requests of the thread have used, with the cost by `limits.costUsd` of the agent. */
+  /** The usage of all requests of the thread, with the cost by `limits.costUsd` of the agent. */
   async usage(): Promise<ThreadUsage> {
     const { store, threadId, definition } = this.#live.options;
     return usageOfThread(store, threadId, definition);
@@ -221,7 +224,7 @@ export class AgentServer<Given extends AnyAgent = AnyAgent> implements AsyncDisp
     return rulesOf(this.#live.agent);
   }
 
-  /** Takes a rule back, by an entry of the log. False when no rule with this id holds. */
+  /** Revokes a rule, by an entry of the log. False when no rule has this id. */
   async revokeRule(id: string, options: Decider = {}): Promise<boolean> {
     this.#check();
     checkRevokeOptions(options);
@@ -251,44 +254,48 @@ export class AgentServer<Given extends AnyAgent = AnyAgent> implements AsyncDisp
     return this.#steer("steer", content, options);
   }
 
-  /** Adds a message of another source, which the log names. */
+  /** Adds a message that is not the user's, such as an alert. The log has its `source`. */
   async inject(content: Content, options: SteerOptions & { readonly source: string }): Promise<SteerAnswer> {
-    const source: unknown = options?.source; // of a caller without types
+    const source: unknown = options?.source; // callers without types may omit it
     if (typeof source === "string") return this.#steer("inject", content, options);
     const message = 'inject needs { source: "..." }: who speaks. The user\'s own words are for steer.';
     throw new RequestError({ code: "invalid_options", message });
   }
 
-  /** Adds a message for the time when the request would end: it continues with it. */
+  /** Adds a message that is delivered when the request would end. The request then continues. */
   followUp(content: Content, options?: SteerOptions): Promise<SteerAnswer> {
     return this.#steer("follow_up", content, options);
   }
 
   /**
-   * The asks, messages and context operations that wait, in their order. They are read from the inbox of the thread, so any process
-   * may change them.
+   * The waiting asks, messages and context operations, in order. They are rows in the inbox of the thread, so any
+   * process may change them.
    */
   pending(): Promise<readonly PendingCommand[]> {
     return pendingCommands(this.#live.options);
   }
 
-  /** Gives an ask or a message that waits other content. One that was taken meanwhile is `command_settled`. */
+  /** Replaces the content of a waiting ask or message. If it was delivered in the meantime, it is `command_settled`. */
   async amend(id: string, content: Content): Promise<void> {
     await amendCommand(this.#live.options, id, content);
     await rereadInbox(this.#live);
   }
 
-  /** Takes back a command that waits. The caller of an ask gets `request_cancelled`, the receipt of a message says `withdrawn`. */
+  /**
+   * Withdraws a waiting command. The caller of an ask gets `request_cancelled`, the receipt of a message says
+   * `withdrawn`.
+   */
   async withdraw(id: string): Promise<void> {
     await withdrawCommand(this.#live.options, id);
     await rereadInbox(this.#live);
   }
 
   /**
-   * Resolves when the end is durable; false when there was none. Rejects with `request_suspended` when this process no longer
-   * runs the request: its end is not known here. Cancel it where it is resumed. With the id of an ask that waits in the queue,
-   * the ask is refused as `request_cancelled`. Without an id, the running request is cancelled. Messages for it are dropped. The
-   * next ask has its turn, unless `pending` is "drop". With "return" the promise has all that waited and is dropped.
+   * Resolves when the end is durable; false when there was none. Rejects with `request_suspended` when this process no
+   * longer runs the request: its end is not known here. Cancel it where it is resumed. With the id of an ask that waits
+   * in the queue, the ask is refused as `request_cancelled`. Without an id, the running request is cancelled. Messages
+   * for it are dropped. The next queued ask starts, unless `pending` is "drop". With "return" the promise has all
+   * dropped asks and messages.
    */
   cancel(
     requestId: string | undefined,
@@ -306,9 +313,9 @@ export class AgentServer<Given extends AnyAgent = AnyAgent> implements AsyncDisp
   }
 
   /**
-   * Ends the request with the results so far, as `stopped`. Work that has begun may end, nothing else begins, and no decision
-   * is waited for. Resolves when the end is durable; false when there was none. Rejects with `request_suspended`, as `cancel`
-   * does.
+   * Ends the request with the results so far, as `stopped`. Running calls may end, no work starts, and waiting calls
+   * are not waited for. Resolves when the end is durable; false when there was none. Rejects with `request_suspended`,
+   * as `cancel` does.
    */
   async finish(requestId?: string): Promise<boolean> {
     checkTexts({ requestId });
@@ -349,11 +356,11 @@ export class AgentServer<Given extends AnyAgent = AnyAgent> implements AsyncDisp
   }
 
   /**
-   * Sets the policy of the thread, or of a lane, by an entry of the log. It holds from the next request on, in every process. Null
-   * takes it back. While a request runs, the answer is `deferred`.
+   * Sets the policy of the thread, or of a lane, by an entry of the log. It is used from the next request, in every
+   * process. Null removes it. While a request runs, the answer is `deferred`.
    */
   async setContextPolicy(policy: ContextPolicyInput | null, options: SettingOptions = {}): Promise<OperationAnswer> {
-    if (policy === undefined) throw invalid("A context policy is an object, or null to take it back.");
+    if (policy === undefined) throw invalid("A context policy is an object, or null to remove it.");
     const value = policy === null ? null : (checkedInput(policy) as JsonObject); // its fields are JSON
     return this.#set("setContextPolicy", { type: "context_policy", value }, options);
   }
@@ -400,7 +407,7 @@ export class AgentServer<Given extends AnyAgent = AnyAgent> implements AsyncDisp
     return this.#set("registerTool", setting, options);
   }
 
-  /** From the next request on, the model is not shown the tool, also if the agent has it. */
+  /** Removes a tool: from the next request the model is not shown it, even if the agent has it. */
   async unregisterTool(name: string, options: SettingOptions = {}): Promise<OperationAnswer> {
     checkToolName(name);
     return this.#set("unregisterTool", { type: "tool_removed", name }, options);
@@ -413,9 +420,9 @@ export class AgentServer<Given extends AnyAgent = AnyAgent> implements AsyncDisp
   }
 
   /**
-   * Takes no more asks and begins no model call and no tool. Work that has begun may end within `graceMs`, and is stored. The
-   * request is resumed where the thread is started next. Ends ten seconds after the grace, also when the store never answers:
-   * the claim then runs out by itself.
+   * Stops the server: it accepts no ask and starts no model call or tool. Running work may end within `graceMs`, and is
+   * stored. The process that starts the thread next resumes the request. If the store does not answer, the stop ends
+   * ten seconds after the grace period, and the claim expires.
    */
   async stop(options: StopOptions = {}): Promise<void> {
     checkStopOptions(options);
@@ -437,7 +444,7 @@ export class AgentServer<Given extends AnyAgent = AnyAgent> implements AsyncDisp
     return steer(this.#live, { ...options, kind, content });
   }
 
-  /** Undefined for a call that does not wait: its decision is refused. */
+  /** Checks edited arguments. Undefined for a call that does not wait, because its decision is refused. */
   async #edited(toolCallId: string, given: JsonValue): Promise<JsonValue | undefined> {
     await this.#live.mend();
     const { agent, tools, hookLimit } = this.#live;
@@ -445,12 +452,12 @@ export class AgentServer<Given extends AnyAgent = AnyAgent> implements AsyncDisp
     return call && checkEdited({ id: toolCallId, name: call.name }, given, tools, hookLimit);
   }
 
-  /** Rejects a decision on a call that does not wait for one: the caller believes that it had an effect. */
+  /** Sends a decision. Rejects it if the call does not wait, so that the caller learns that it had no effect. */
   async #decide(signal: Extract<Signal, { readonly toolCallId: string }>): Promise<void> {
     this.#check();
     const { before, after } = await this.#live.command(signal);
     if (after.thread.rev > before.thread.rev) return;
-    if (after.thread.rev === 0) throw threadNotFound(this.threadId); // for example deleted
+    if (after.thread.rev === 0) throw threadNotFound(this.threadId); // the thread was deleted
     const message = `No call ${signal.toolCallId} waits for this. It was decided before, its deadline has passed, or its request has ended.`;
     throw new RequestError({ code: "not_waiting", message });
   }

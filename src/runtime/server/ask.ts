@@ -9,13 +9,13 @@ import type { AgentRequest } from "../request/request.ts";
 import { RequestError, requestReused } from "../request/request-error.ts";
 import type { AnyAskOptions, AskOptions } from "./options.ts";
 import { findAsk, pastRequest, type RequestLog, requestNotFound } from "./past-request.ts";
-import { givenBefore } from "./start.ts";
+import { continuedValues } from "./start.ts";
 import { storedOptions } from "./stored-options.ts";
 
-/** A ref by which an ask is known when it is asked again. */
+/** A ref that identifies an ask when it is repeated. */
 type Key = readonly [ref: string, value: string];
 
-/** Asks, after what is asked before it. */
+/** Sends an ask. It waits until earlier asks of this server were sent. */
 export async function ask(loop: Loop, given: Content | UserMessage, options: AnyAskOptions): Promise<AgentRequest> {
   const { signal, context, tools, model, headers, output, refs } = options;
   if (signal?.aborted) throw askAborted();
@@ -23,13 +23,16 @@ export async function ask(loop: Loop, given: Content | UserMessage, options: Any
   const keys = keysOf(options);
   const content = contentOf(given);
   const open = openRequest(loop, keys, { content });
-  if (open !== undefined) return open; // in a queue it would wait for its own end
+  if (open !== undefined) return open; // a queued repetition would wait for its own request
   const { requestId = loop.options.ports.ids("req") } = options;
   const ask = { requestId, content, keys, options: await storedOptions(options, loop), refs };
   return loop.ask(ask, { context, tools, model, headers, output, signal });
 }
 
-/** Starts a request on the ask and the results of one that has ended. What was given with it and is not stored is made again. */
+/**
+ * Starts a request with the ask and the results of one that has ended. Values that are not stored, such as tools, are
+ * made again.
+ */
 export async function continueRequest(loop: Loop, continues: string, options: AnyAskOptions): Promise<AgentRequest> {
   const { signal, refs } = options;
   if (signal?.aborted) throw askAborted();
@@ -43,9 +46,9 @@ export async function continueRequest(loop: Loop, continues: string, options: An
   const asked = await findAsk(loop, "requestId", continues);
   const run = asked && runFromAsk(asked);
   if (run === undefined) throw requestNotFound(continues);
-  if (loop.agent.state.run?.requestId === continues) throw stillRunning(continues); // in a queue it would wait for its own end
+  if (loop.agent.state.run?.requestId === continues) throw stillRunning(continues); // a queued repetition would wait for its own request
   const { requestId = loop.options.ports.ids("req") } = options;
-  const given = await givenBefore(loop, run, options);
+  const given = await continuedValues(loop, run, options);
   const { mode = run.options.mode } = options;
   const stored = await storedOptions({ ...options, ...given, mode }, loop);
   return loop.ask({ requestId, ...words, keys, options: stored, refs }, { ...given, output: options.output, signal });
@@ -56,7 +59,7 @@ function stillRunning(requestId: string): RequestError {
   return new RequestError({ code: "request_running", requestId, retryable: true, message });
 }
 
-/** The open request, if these are its keys and words. */
+/** The open request, if it has these keys and this content. */
 function openRequest(
   { agent, current }: Loop,
   keys: readonly Key[],
@@ -69,7 +72,7 @@ function openRequest(
 }
 
 /**
- * A request that was asked with these keys before, on a thread that another process holds: one that has ended, from the log.
+ * An earlier request with these keys, on a thread that another process holds. One that has ended is read from the log.
  * One that is open rejects with `request_suspended`.
  */
 export async function askedBefore(
@@ -87,15 +90,15 @@ export async function askedBefore(
   return undefined;
 }
 
-/** The content as it is now. A message of the user is taken as its content. */
+/** A copy of the content. For a message of the user, its content. */
 function contentOf(given: Content | UserMessage): Content {
   const copied: unknown = copyJsonRepaired(given, "content");
   if (!isPlainObject(copied)) return copied as Content; // JSON; the agent checks its form
   const { role, content, ...others } = copied;
   const [unknown] = Object.keys(others);
-  if (role === "user" && unknown === undefined) return content as Content; // as above
+  if (role === "user" && unknown === undefined) return content as Content; // checked by the agent too
   const why = role === "user" ? `the field ${unknown} is not taken` : `its role is ${JSON.stringify(role)}`;
-  const message = `An ask takes content, or a message { role: "user", content }: ${why}. For earlier messages start from a thread.`;
+  const message = `Pass content to ask, or a message { role: "user", content }: ${why}. For earlier messages start from a thread.`;
   throw new RequestError({ code: "invalid_ask", message });
 }
 

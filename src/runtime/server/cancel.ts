@@ -8,7 +8,7 @@ import { type PendingCommand, pendingAsk, pendingWords, withdrawAsks } from "./p
 
 const CANCELLED = "The ask was cancelled before its turn.";
 
-/** Cancels the request that is open, or an ask that waits, and resolves when that is durable. */
+/** Cancels the open request or a queued ask, and resolves when that is durable. */
 export async function cancel(
   live: Loop,
   { requestId, reason }: { readonly requestId: string | undefined; readonly reason: string | undefined },
@@ -20,7 +20,7 @@ export async function cancel(
   const isOther = request === undefined && requestId !== undefined;
   const isStopped = live.live.stopping !== undefined;
   const mayWithdraw = !isStopped && (isOther || pending !== "keep");
-  // The asks leave first, in one commit, so that none of them begins when the request ends.
+  // The queued asks are removed first, in one commit, so that none of them starts when the request ends.
   const leaving = mayWithdraw ? withdrawAsks(live, isOther ? requestId : undefined, error) : [];
   const cancelling = request && live.command(cancelSignal(request.id, reason, refs));
   const [asks, cancelled] = await Promise.all([leaving, cancelling]);
@@ -37,7 +37,7 @@ export async function finish(live: Loop, requestId: string | undefined): Promise
   return hasEnded(request);
 }
 
-/** The request that runs or waits here, if this is its id. One that was suspended has no end that is known here. */
+/** The request that runs or waits here, if it has this id. Throws for a suspended one, because its end is not known here. */
 function openRequest({ current, live, suspension }: Loop, requestId: string | undefined): AgentRequest | undefined {
   const { request } = live;
   if (request === undefined || request.id !== (requestId ?? request.id)) return undefined;

@@ -18,7 +18,7 @@ export function commandRefs({ source, refs }: SenderOptions): { readonly refs?: 
   return { refs: { ...copied, ...(source !== undefined && { source: source.toWellFormed() }) } };
 }
 
-/** What is recorded of a decision. */
+/** The recorded fields of a decision. */
 export function decisionOf({ by, reason, ...options }: Decider): {
   readonly by?: string;
   readonly reason?: string;
@@ -40,7 +40,7 @@ export function rememberOf(
 ): { readonly remember?: Remember } {
   if (remember === undefined) return {};
   const { pattern } = remember;
-  const copy = isPlainObject(pattern) ? { ...pattern } : pattern; // what is no object is refused with the rule
+  const copy = isPlainObject(pattern) ? { ...pattern } : pattern; // other values are refused with the rule
   return { remember: { ...remember, pattern: copy, opId: ids("rule") } };
 }
 

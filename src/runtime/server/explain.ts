@@ -21,8 +21,8 @@ import { callBlob } from "../calls/rebuild-call.ts";
 import type { Live } from "../live/live.ts";
 
 /**
- * The status of every entry in the view of the last call: the one that began here last, else the last one in the log. Without
- * one, in the view that the next call would have. Loads what that needs, and changes nothing.
+ * The status of every entry in the view of the last call: the last one of this process, else the last one in the log.
+ * Without a call, in the view of the next call. Loads the entries that this needs.
  */
 export async function explain(
   store: ThreadStore,
@@ -38,12 +38,12 @@ export async function explain(
   }
 }
 
-/** The same for the next call, of an agent that has loaded enough. */
+/** The status of every entry in the view of the next call. The agent must have loaded enough entries. */
 export function explainNext(agent: ReactAgent): readonly ExplainedEntry[] {
   return agent.settings.projector.explain(nextInput(agent));
 }
 
-/** The facts about the context that the next call would have. Loads what that needs, and changes nothing. */
+/** The facts about the context of the next call. Loads the entries that this needs. */
 export async function view(store: ThreadStore, agent: ReactAgent): Promise<ProjectionMeta> {
   for (let { thread } = agent; ; ) {
     try {
@@ -74,7 +74,7 @@ interface CallView extends Pick<CallRecord, "basisLastSeq" | "lane"> {
 }
 
 function begunView({ directive: { basis, blobs } }: NonNullable<Live["lastCall"]>): CallView {
-  const [policy, environment] = blobs as unknown as readonly [ContextPolicy, CallEnvironment]; // as the agent puts them
+  const [policy, environment] = blobs as unknown as readonly [ContextPolicy, CallEnvironment]; // in the order of the agent
   return { ...basis, policy, environment };
 }
 
@@ -83,7 +83,7 @@ async function recordedView(store: ThreadStore, { thread }: ReactAgent): Promise
   const record = await lastRecord(store, thread);
   if (record === undefined) return undefined;
   const policy = (await callBlob(store, record.policy, "policy")) as ContextPolicyInput; // written by us
-  const environment = (await callBlob(store, record.environment, "environment")) as unknown as CallEnvironment; // by us
+  const environment = (await callBlob(store, record.environment, "environment")) as unknown as CallEnvironment; // written by us
   return { ...record, policy: ContextPolicy.create(policy), environment };
 }
 

@@ -15,7 +15,7 @@ import type { Thread } from "../../thread/thread.ts";
 import type { CommandSettled, Loop } from "../loop.ts";
 import { findOlderEntry } from "../session/load.ts";
 
-/** The end of a context operation that had to wait. */
+/** The end of a deferred context operation. */
 export type OperationSettled =
   | { readonly status: "applied" }
   /** Another process has withdrawn it from the inbox of the thread. */
@@ -29,7 +29,7 @@ export interface OperationAnswer {
   readonly settled: Promise<OperationSettled>;
 }
 
-/** Answers what comes of an operation: applied, deferred while a request runs, or known already. */
+/** Sends an operation. The answer: applied, deferred while a request runs, or applied before. */
 export async function modify(
   live: Loop,
   given: Partial<ContextOperation> & Pick<ContextOperation, "operation">,
@@ -53,10 +53,10 @@ function operationSettled({ end, error }: CommandSettled): OperationSettled {
   if (end.status === "dropped") return { status: "withdrawn" };
   if (end.status !== "refused") return { status: "applied" };
   const { code, message } = end;
-  return { status: "failed", error: new ContextOpError({ code: code as ContextOpErrorCode, message }) }; // of the agent
+  return { status: "failed", error: new ContextOpError({ code: code as ContextOpErrorCode, message }) }; // the agent uses these codes
 }
 
-/** The lane and the seq that a branch leaves. The entry may be before those that are loaded. */
+/** The lane and the seq where a branch starts. The entry may be before the loaded ones. */
 export async function findBranchPosition(live: Loop, point: BranchOptions): Promise<Branch> {
   const id = branchId(point);
   await live.mend();
@@ -83,7 +83,7 @@ async function checkedOperation(
   }
 }
 
-/** Whether the log has the operation before what is loaded: put again it would take the place of one that waits. */
+/** Whether the operation is in the log before the loaded entries. Sent again, it would replace a deferred one. */
 async function wasApplied(live: Loop, operation: ContextOperation): Promise<boolean> {
   await live.mend();
   const { thread } = live.agent;

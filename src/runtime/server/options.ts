@@ -16,25 +16,34 @@ import type { Telemetry } from "../telemetry/telemetry.ts";
 export interface ServerOptions<Given extends AnyAgent> {
   readonly agent: Given;
   readonly store: ThreadStore;
-  /** Default a fresh one. */
+  /** Default: a new one. */
   readonly threadId?: string | undefined;
   /** The context of a request that a crash has interrupted; contexts are never stored. `agent` is a name. Default: none. */
   readonly context?:
     | ((threadId: string, refs: Refs, agent: string) => AgentContext<Given> | Promise<AgentContext<Given>>)
     | undefined;
-  /** The tools of its own that such a request had; tools are never stored either. Default none. */
+  /** The tools of a request that a crash has interrupted; tools are never stored. Default: none. */
   readonly tools?: ((threadId: string, refs: Refs, agent: string) => Tools | Promise<Tools>) | undefined;
   /** Finds the code of a tool that was registered on a thread, in place of the agent's `resolveTool`. Default: that of the agent. */
   readonly resolveTool?: ResolveTool | undefined;
   /** Finds a model by its name, in place of the agent's `resolveModel`. Default: that of the agent. */
   readonly resolveModel?: ResolveModel | undefined;
-  /** The headers that such a request came with; they are never stored either. Default: none. */
+  /** The headers of a request that a crash has interrupted; headers are never stored. Default: none. */
   readonly headers?: ServerHeaders | undefined;
-  /** Gives up the start, which then is `server_stopped`; a server that has started is stopped by `stop`. Default: none. */
+  /**
+   * Cancels the start, which then rejects with `server_stopped`. A server that has started is stopped by `stop`.
+   * Default: none.
+   */
   readonly signal?: AbortSignal | undefined;
-  /** Who claims the thread. Default a name of its own; a lasting one takes over at once after a crash. */
+  /**
+   * The name of the holder of the thread. A process with a fixed name takes over its own claims at once after a crash.
+   * Default: a new name.
+   */
   readonly holder?: string | undefined;
-  /** How long threads stay held when the process dies: the time of its lease, which is renewed every third of it. Default 10 000. */
+  /**
+   * How long a claim lasts after its process has died, in milliseconds. It is the time of the lease, which is renewed
+   * three times in that time. Default 10 000.
+   */
   readonly leaseTtlMs?: number | undefined;
   /** How long to wait for a holder that may be dead. Default: `leaseTtlMs`. */
   readonly claimWaitMs?: number | undefined;
@@ -54,8 +63,8 @@ export interface ServerOptions<Given extends AnyAgent> {
 export type AskOptions<Context = unknown> = AskFields & GivenContext<Context>;
 
 /**
- * The options of an ask as an argument, which may be left out where none of them is needed. A function around an ask of any agent
- * takes them as its own and passes them on: `(...options: AskArguments<AskOptions<AgentContext<Given>>>)`.
+ * The options of an ask as an argument, which is optional if no option is required. A function that wraps an ask of any
+ * agent can take and pass them: `(...options: AskArguments<AskOptions<AgentContext<Given>>>)`.
  */
 export type AskArguments<Options> = Record<never, never> extends Options ? [options?: Options] : [options: Options];
 
@@ -71,7 +80,7 @@ export interface AskOutput<Schema extends InputSchema> {
 /** All options of an ask. */
 export type AnyAskOptions = AskOptions & { readonly [Name in keyof AskOutput<InputSchema>]?: InputSchema | undefined };
 
-/** Handed to tools, guards and the system prompt; never stored. */
+/** The context of an ask. It is passed to tools, guards and the system prompt, and never stored. */
 type GivenContext<Context> = [Context] extends [never]
   ? {
       /** This agent takes no context. Default: none. */
@@ -97,11 +106,11 @@ interface AskFields
    * counts, also for an approval. Default: never.
    */
   readonly deadline?: number | Date | undefined;
-  /** The mode of this request, one of the agent's `modes`. Default: the one that was set. */
+  /** The mode of this request, one of the agent's `modes`. Default: the one of `setMode`. */
   readonly mode?: string | undefined;
   /**
-   * The model of this request, its name, or a list as in an agent. Its name is stored; another process finds the model by this
-   * name. Default: the one that was set, else the agent's.
+   * The model of this request, its name, or a list as in an agent. Its name is stored; another process finds the model
+   * by this name. Default: the one of `setModel`, else the agent's.
    */
   readonly model?: ModelChoice | undefined;
   /**
@@ -110,8 +119,8 @@ interface AskFields
    */
   readonly headers?: { readonly [name: string]: string } | undefined;
   /**
-   * Whether the model may or must call tools. "required" and a tool hold for the first call of the request, so that it can
-   * end. Default: the agent's.
+   * Whether the model may or must call tools. "required" and a tool name apply to the first call of the request only,
+   * so that the request can end. Default: the agent's.
    */
   readonly toolChoice?: AgentConfig["toolChoice"];
   /** Limits of this request, before those of the agent. `maxCostUsd` needs the agent's `limits.costUsd`. Default: the agent's. */
@@ -120,35 +129,38 @@ interface AskFields
   readonly contextPolicy?: ContextPolicyInput | undefined;
   /** Tools of this request, beside the agent's. Default: none. */
   readonly tools?: Tools | undefined;
-  /** Only these tools of the agent; those that are given with the ask are allowed in any case. Default: all. */
+  /** Only these tools of the agent. The tools of the ask are always allowed. Default: all. */
   readonly allowedTools?: readonly string[] | undefined;
   /** The most model calls of this request. Default: the agent's `maxIterations`. */
   readonly maxIterations?: number | undefined;
   /**
-   * A name of your own: the same words with it are the same request, other words are `request_id_reused`, for the life of the
-   * log. Default a fresh one.
+   * Your id for the request. A repeated ask with the same id and content is the same request. Other content is
+   * `request_id_reused`. The id is never forgotten. Default: a new one.
    */
   readonly requestId?: string | undefined;
   /**
-   * The name of one of `refs`, such as the id of a message in another system: asks that agree in it are the same request, as with
-   * `requestId`. Default none.
+   * The name of one of `refs`, such as the id of a message in another system. Asks with the same value are the same
+   * request, as with `requestId`. Default: none.
    */
   readonly idempotencyRef?: string | undefined;
   /** Refs that are added to the entries of the request. Default: none. */
   readonly refs?: Refs | undefined;
-  /** Cancels the request; not where it aborts with `request_suspended`, as the `abortSignal` of a tool does. Default none. */
+  /**
+   * Cancels the request. An abort with the reason `request_suspended`, as of a tool's `abortSignal`, does not. Default:
+   * none.
+   */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What the entry that a command writes says of the command: refs of your own, and who sent it. */
+/** The sender of a command and other refs, which are stored with the entry that the command writes. */
 export interface SenderOptions {
-  /** Who or what sent the command, as the ref `source` of its entry. Default: none. */
+  /** The person or program that sent the command, as the ref `source` of its entry. Default: none. */
   readonly source?: string | undefined;
   /** More refs of its entry. Default: those of the request. */
   readonly refs?: Refs | undefined;
 }
 
-/** The person who decides about an approval, and a reason. Both are recorded in the log. */
+/** The person who decides, and the reason. Both are recorded in the log. */
 export interface Decider extends SenderOptions {
   /** The person who decided. Default: none. */
   readonly by?: string | undefined;
@@ -159,29 +171,35 @@ export interface Decider extends SenderOptions {
 /** A decision on a call, and the rule that it makes. */
 export interface DecideOptions extends Decider {
   /**
-   * Makes a permission rule in the same append: it decides the other calls that it covers, those that wait and later ones.
-   * `pattern` has globs by the path of an argument. Default: no rule; the tool of the call, all of its calls, scope "request".
+   * Makes a permission rule in the same append: it also decides waiting and later calls that match it. `pattern` has
+   * globs by the path of an argument. Default: no rule; the tool of the call, all of its calls, scope "request".
    */
   readonly remember?: Omit<Remember, "opId"> | undefined;
 }
 
-/** How a call is approved. */
+/** The options of an approval. */
 export interface ApproveOptions extends DecideOptions {
-  /** What the call runs with instead of its own arguments. They must fit the schema of the tool. Default: its own. */
+  /** Replaces the arguments of the call. They must match the schema of the tool. Default: the arguments of the model. */
   readonly arguments?: JsonValue | undefined;
 }
 
 /** Options of a setting: `setSystemPrompt`, `setContextPolicy`, `registerTool` and `unregisterTool`. */
 export interface SettingOptions extends Decider {
-  /** The lane that the setting holds for. Default: the thread. */
+  /** The lane of the setting. Default: all lanes of the thread. */
   readonly lane?: string | undefined;
-  /** A name of your own, so that a retry is applied once. Default: a new one, and no second setting of the same content in a row. */
+  /**
+   * Your id for the setting, so that a retry is applied once. Default: a new id. A setting that equals the current one
+   * is not written.
+   */
   readonly opId?: string | undefined;
 }
 
 /** Options of `cancel` of a server or host. */
 export interface CancelRequestOptions extends SenderOptions {
-  /** What becomes of asks that wait in the queue. "return" drops them too, and resolves to all that waited. Default "keep". */
+  /**
+   * The treatment of queued asks: "keep" starts the next one, "drop" refuses them. "return" drops them too, and
+   * resolves to the dropped asks and messages. Default "keep".
+   */
   readonly pending?: "keep" | "drop" | "return" | undefined;
 }
 
@@ -193,17 +211,17 @@ export interface SteerOptions extends SenderOptions {
   readonly id?: string | undefined;
 }
 
-/** How long `server.result()` waits. */
+/** The options of `server.result()`. */
 export interface ResultOptions {
-  /** After so many milliseconds it rejects with `result_timeout`; the request runs on. Default: no limit. */
+  /** The milliseconds until it rejects with `result_timeout`. The request keeps running. Default: no limit. */
   readonly timeoutMs?: number | undefined;
 }
 
-/** How long `server.stop()` waits for work that has begun. */
+/** The options of `server.stop()`. */
 export interface StopOptions {
   /**
-   * How long to wait for what is at work, a call of the model or of tools; nothing new is begun. What ends by then is stored, the
-   * rest is left to whoever starts the thread next. With 0 no tool is waited for. Default 30 000.
+   * The milliseconds to wait for running calls of the model or of tools. No call starts. Results that come in time are
+   * stored; the rest is left to the process that starts the thread next. With 0 no tool is waited for. Default 30 000.
    */
   readonly graceMs?: number | undefined;
 }

@@ -15,12 +15,12 @@ import { inTime } from "../time-limits.ts";
 import { loggedEvents } from "../ui-messages/logged-events.ts";
 import type { ResultOptions } from "./options.ts";
 
-/** A thread to look for requests in: a live one has it, and so has one that another process holds. */
+/** A thread in which requests are searched. It may be live here or held by another process. */
 export interface RequestLog {
   readonly agent: { readonly thread: Thread };
   readonly options: Pick<ThreadOptions, "definition" | "store" | "ports">;
   readonly stopped: AbortSignal;
-  /** Why an open request is not carried here. */
+  /** Why this process does not run an open request. */
   readonly suspension: Suspension;
 }
 
@@ -48,18 +48,18 @@ export async function resultOfRequest(
   return pastResult(live.options.definition, entries, ended);
 }
 
-/** The newest ask with this ref, for the life of the log. A request is found by the index of the store, other refs by a scan. */
+/** The newest ask with this ref in the whole log. A request id is found by the index of the store, other refs by a scan. */
 export async function findAsk(live: RequestLog, ref: string, value: string): Promise<Entry | undefined> {
   const { thread } = live.agent;
   const loaded = thread.filterByRef(ref, value, { partial: true }).findLast(isAsk);
   if (loaded !== undefined) return loaded;
-  const is = (entry: Entry): boolean => entry.refs[ref] === value && isAsk(entry); // also where a store knows no option refs
+  const is = (entry: Entry): boolean => entry.refs[ref] === value && isAsk(entry); // checks again, because a store may ignore the option `refs`
   const { store, ports } = live.options;
   const wanted = { kinds: ["ai_message", "note"], refs: { [ref]: value }, is };
   return findOlderEntry({ store, ports, signal: live.stopped }, thread, wanted);
 }
 
-/** A request that ended before, as the log tells of it: its events, from the first to the terminal one, and its result. */
+/** An ended request from the log: its events, from the first to the terminal one, and its result. */
 export async function pastRequest(live: RequestLog, ask: Entry): Promise<AgentRequest> {
   const { entries, ended } = await endedRequest(live, ask);
   const { requestId, runId, lane } = ended.run;
@@ -100,11 +100,11 @@ async function endedRequest(live: RequestLog, ask: Entry): Promise<Ended> {
   const requestId = ask.refs.requestId ?? "";
   const entries = await entriesOf(live, ask, requestId);
   const { last } = entries.reduce(evolve, INITIAL_STATE);
-  if (last === undefined) throw requestSuspended(requestId, live.suspension); // open, and not carried here
+  if (last === undefined) throw requestSuspended(requestId, live.suspension); // open, but not run by this process
   return { entries, ended: last };
 }
 
-/** From the ask to the end; what is not loaded is read. */
+/** The entries from the ask to the end. Reads those that are not loaded. */
 async function entriesOf(
   { agent: { thread }, options: { store } }: RequestLog,
   ask: Entry,
@@ -130,7 +130,7 @@ async function terminalEvent({ end, run }: EndedRun, result: Promise<RequestResu
     usage,
     usageByModel,
     ...(finishReason !== undefined && { finishReason }),
-    ...(object !== undefined && { object: object as never }), // JSON, as the model gave it
+    ...(object !== undefined && { object: object as never }), // JSON from the model
   };
   return { kind: "request_completed", data };
 }
@@ -147,6 +147,6 @@ function timedOut(requestId: string, timeoutMs: number): RequestError {
 }
 
 export function requestNotFound(requestId: string): RequestError {
-  const message = `The thread has no request ${requestId}. It was never taken here: ask, with this requestId if you like.`;
+  const message = `The thread has no request ${requestId}. It was never accepted: ask again, with this requestId if you like.`;
   return new RequestError({ code: "request_not_found", requestId, message });
 }

@@ -13,14 +13,14 @@ import { RequestError } from "../request/request-error.ts";
 import { retryStore } from "../session/store-retry.ts";
 import { checkedContent } from "./steer.ts";
 
-/** A command that waits for its time, as `pending()` lists it. The id of an ask is its `requestId`. */
+/** A waiting command, as `pending()` lists it. The id of an ask is its `requestId`. */
 export type PendingCommand =
   | { readonly id: string; readonly type: "ask"; readonly content: Content; readonly refs?: Refs }
   | {
       readonly id: string;
       readonly type: Exclude<SteerKind, "repair">;
       readonly content: Content;
-      /** The request that it is for. */
+      /** The request that gets the message. */
       readonly requestId?: string;
       readonly source?: string;
       readonly refs?: Refs;
@@ -33,7 +33,7 @@ interface Place {
   readonly threadId: string;
 }
 
-/** The commands that wait for the agent of a thread, in their order. Any process may ask. */
+/** The waiting commands of a thread, in order. Any process may read them. */
 export async function pendingCommands({ store, ports, threadId }: Place): Promise<readonly PendingCommand[]> {
   const rows = await retryStore(ports, () => store.pending(threadId));
   return rows.flatMap((row): readonly PendingCommand[] => {
@@ -54,26 +54,26 @@ export function pendingWords({ id, steer, content, requestId, source, refs }: St
   return { id, type: steer === "repair" ? "steer" : steer, content, ...optional, ...(refs && { refs }) };
 }
 
-/** Gives a waiting ask or message other content. One that was taken meanwhile is `command_settled`. */
+/** Replaces the content of a waiting ask or message. If it was delivered in the meantime, it is `command_settled`. */
 export async function amendCommand({ store, ports, threadId }: Place, id: string, given: Content): Promise<void> {
   checkName("id", id);
   const content = checkedContent(given);
-  if (!hasContent(content)) throw invalid("The content is empty. Use withdraw to take the command back.");
+  if (!hasContent(content)) throw invalid("The content is empty. To remove the command, use withdraw.");
   await retryStore(ports, async () => {
     const row = (await store.pending(threadId)).find((one) => one.id === id);
     const hasWords = row === undefined || row.type === "steer" || (row.type === "ask" && !("continues" in row.body));
     if (!hasWords) throw invalid(`The command ${id} has no content that could change. Withdraw it, and send another.`);
-    await store.amend(threadId, id, { ...row?.body, content: content as JsonValue }); // JSON, as it was copied
+    await store.amend(threadId, id, { ...row?.body, content: content as JsonValue }); // a JSON copy
   });
 }
 
-/** Takes a waiting command back. One that was taken meanwhile is `command_settled`. */
+/** Withdraws a waiting command. If it was delivered in the meantime, it is `command_settled`. */
 export async function withdrawCommand({ store, ports, threadId }: Place, id: string): Promise<void> {
   checkName("id", id);
   await retryStore(ports, () => store.withdraw(threadId, id));
 }
 
-/** Refuses the asks that wait in the queue of a live thread, or that with this id. Resolves to them when that is durable. */
+/** Refuses the queued asks of a live thread, or the one with this id. Resolves to them when that is durable. */
 export async function withdrawAsks(
   live: Loop,
   requestId: string | undefined,
@@ -83,7 +83,7 @@ export async function withdrawAsks(
   return (await live.reply((reply) => ({ type: "withdraw", ...ask, error, reply }))) as readonly QueuedAsk[]; // as it is decided
 }
 
-/** A live thread reads its rows again. One that was let go needs none. */
+/** A live thread reads its rows again. A released thread does not need them. */
 export async function rereadInbox(live: Loop | undefined): Promise<void> {
   await live?.reply((reply) => ({ type: "look", reply })).catch(() => undefined);
 }

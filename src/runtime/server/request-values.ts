@@ -37,7 +37,7 @@ export async function promptFor(
   if (typeof make !== "function" || setPrompt(options.definition, held) !== undefined) return {};
   let systemPrompt: unknown;
   try {
-    systemPrompt = await hookAnswer(hookLimit, HOOK, () => make(context as never)); // as the caller typed it
+    systemPrompt = await hookAnswer(hookLimit, HOOK, () => make(context as never)); // the caller has typed it
   } catch (cause) {
     options.onError(cause, { code: "system_prompt_failed", threadId: options.threadId });
     if (RequestError.isInstance(cause) && cause.code === HOOK.code) throw cause;
@@ -67,13 +67,16 @@ interface CounterSource {
   readonly options: { readonly definition: Pick<AnyAgent, "tokenCounter"> };
 }
 
-/** What the model is told of tools; their schemas are converted here. */
+/** The specifications of tools for the model, with converted schemas. */
 export async function factsOf(tools: Tools, limit?: HookLimit): Promise<ToolFacts> {
   checkAgentTools(tools);
   return toolSettings(tools, limit);
 }
 
-/** The context and the tools of an ask of another process, which are never stored: the functions of the server or host make them. */
+/**
+ * The context and the tools of an ask of another process. They are never stored, so functions of the server or host
+ * make them.
+ */
 export async function makeAgain(
   { threadId, definition, context: contextOf, tools: toolsOf, headers: headersOf }: GivenFunctions,
   { refs, asked }: { readonly refs: Refs; readonly asked: StoredRequestOptions },
@@ -98,7 +101,7 @@ interface MadeAgain {
   readonly headers?: Lent["headers"] | undefined;
 }
 
-/** Of a caller without types. Nothing that is not an object has tools. */
+/** Checks the result of a caller without types. */
 function checkTools(tools: Tools): Tools {
   if (typeof tools === "object" && tools !== null) return tools;
   throw new TypeError("The function `tools` must return an object with tools, or undefined.");
@@ -118,12 +121,12 @@ export async function again<Value>(
   try {
     return await hookAnswer(limit, { name: `The function \`${name}\``, ...FAILED[name] }, make);
   } catch (cause) {
-    throw limit.signal?.aborted ? cause : new GivenError(name, cause);
+    throw limit.signal?.aborted ? cause : new ValueFunctionError(name, cause);
   }
 }
 
-/** The caller's own `context`, `tools` or `headers` function threw or did not answer: the request cannot be resumed, now or at the next start. */
-export class GivenError extends Error {
+/** The `context`, `tools` or `headers` function of the caller threw or did not answer. The request cannot be resumed. */
+export class ValueFunctionError extends Error {
   readonly code: (typeof FAILED)[keyof typeof FAILED]["code"];
 
   constructor(name: keyof typeof FAILED, cause: unknown) {
@@ -131,7 +134,7 @@ export class GivenError extends Error {
     const isLate = RequestError.isInstance(cause) && cause.code === code;
     const message = isLate
       ? cause.message
-      : `The function \`${name}\`, which makes again what the request was asked with, threw an error. See \`cause\` or onError, and ask again.`;
+      : `The function \`${name}\`, which makes the values of a resumed request, threw an error. See \`cause\` or onError, and ask again.`;
     super(message, { cause });
     this.code = code;
   }

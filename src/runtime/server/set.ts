@@ -7,7 +7,7 @@ import { decisionOf } from "./command-refs.ts";
 import type { OperationAnswer, OperationSettled } from "./modify.ts";
 import type { Decider, SettingOptions } from "./options.ts";
 
-/** Writes a setting at once. An open request keeps what it has: then the setting is deferred, and the log has it already. */
+/** Writes a setting at once. An open request keeps its settings: the new one is in the log, but deferred until its end. */
 export async function set(live: Loop, setting: Setting, options: SettingOptions): Promise<OperationAnswer> {
   const { lane, opId: named, ...sender } = options;
   const { by, reason, refs } = decisionOf(sender);
@@ -34,7 +34,7 @@ export async function set(live: Loop, setting: Setting, options: SettingOptions)
   return { opId, status: "deferred", settled };
 }
 
-/** Takes a permission rule back, on the level where it was made. */
+/** Revokes a permission rule, in the scope where it was made. */
 export async function revokeRule(live: Loop, id: string, options: Decider): Promise<boolean> {
   const { by, reason, refs } = decisionOf(options);
   await live.mend();

@@ -18,7 +18,7 @@ interface SettingsOptions {
   readonly warn?: (message: string) => void;
 }
 
-/** What the core has to know of an agent: its definition without what runs. */
+/** The settings of an agent for the pure core: its definition without functions. */
 export async function settingsFor(
   definition: AnyAgent,
   { ports = systemRuntimePorts, warn = () => undefined }: SettingsOptions = {},
@@ -72,7 +72,7 @@ export async function settingsFor(
   };
 }
 
-/** Agents that were warned of, each once in this process, however many threads it serves. */
+/** Agents with a warning so far. Each is warned of once in this process, for all its threads. */
 const warned = new WeakSet<AnyAgent>();
 
 /** A scripted model has no window of its own. */
@@ -87,14 +87,14 @@ function warnOfUnknownWindow(agent: AnyAgent, model: string, warn: (message: str
   );
 }
 
-/** Of all tools together: what the model is told of them, and how their calls may be treated. */
+/** The specifications of tools for the model, and the rules for their calls. */
 export async function toolSettings(tools: Tools, limit?: HookLimit): Promise<Pick<ReactSettings, "tools" | "traits">> {
   const specs: readonly ToolSpec[] = await toolSpecsOf(tools, { limit });
   const traits = Object.entries(tools).map(([name, tool]) => [name, traitsOf(tool)] as const);
   return { tools: specs, traits: Object.fromEntries(traits) };
 }
 
-/** A function may say of a call that nobody has to approve it: only `true` is a promise. */
+/** The rules for the calls of a tool. A function may decide that a call needs no approval, so only `true` is certain. */
 export function traitsOf({ repeatable, needsApproval, execute, approval }: AnyTool): ToolTraits {
   return {
     repeatable: repeatable === true,

@@ -29,7 +29,7 @@ import { untilAborted } from "../time-limits.ts";
 import { findHeldTools, toolSources } from "../tools/held-tools.ts";
 import { explainNext } from "./explain.ts";
 import type { AskOptions, ServerOptions } from "./options.ts";
-import { again, GivenError, loadCounter, makeAgain, promptFor } from "./request-values.ts";
+import { again, loadCounter, makeAgain, promptFor, ValueFunctionError } from "./request-values.ts";
 import { settingsFor } from "./settings.ts";
 
 export const LEASE_TTL_MS = 10_000;
@@ -41,19 +41,22 @@ export interface StartHooks {
   readonly lease?: NodeLease | undefined;
   /** The tools that were registered on the thread before. Default: none. */
   readonly registered?: ThreadOptions["registered"] | undefined;
-  /** The thread is nobody else's: a store of one's own needs no claim. */
+  /** Only this process uses the store, so the thread needs no claim. */
   readonly unclaimed?: boolean;
-  /** What to do with a request that is open, instead of what `recover` says; what it throws ends the start. */
+  /** Returns the signal for an open request, instead of `recover`. If it throws, the start fails. */
   readonly first?: (agent: ReactAgent) => Signal | undefined | Promise<Signal | undefined>;
-  /** Called when the thread is held, before it is read; what it throws ends the start. */
+  /** Called when the thread is claimed, before it is read. If it throws, the start fails. */
   readonly claimed?: () => Promise<void>;
-  /** Called when the server stops by itself: somebody else has the thread, or the store is gone. */
+  /** Called when the server stops by itself: another process holds the thread, or the store is closed. */
   readonly lost?: () => void;
-  /** Called when the thread is live, before the server is there. */
+  /** Called when the thread is live, before the server is returned. */
   readonly opened?: (live: Loop) => void;
 }
 
-/** Starts the loop of a thread. Ends when its signal is aborted, also where the store or the caller's code never answers. */
+/**
+ * Starts the loop of a thread. Ends when its signal is aborted, even if the store or a function of the caller never
+ * answers.
+ */
 export async function startLoop<Given extends AnyAgent>(
   options: ServerOptions<Given>,
   hooks: StartHooks,
@@ -96,7 +99,7 @@ async function start<Given extends AnyAgent>(
     signal,
   };
   const holder = hooks.unclaimed ? undefined : await Holder.claim(store, threadId, claim);
-  const letGo = (): void => void holder?.release().catch(() => undefined); // renews no more, whatever comes of it
+  const letGo = (): void => void holder?.release().catch(() => undefined); // stops the renewal, even if the release fails
   signal.addEventListener("abort", letGo, { once: true });
   try {
     signal.throwIfAborted();
@@ -121,7 +124,7 @@ async function start<Given extends AnyAgent>(
       tokens,
       listen: hooks.listen ?? (() => undefined),
       lost: (error) => {
-        loop?.stop(0, lostBecause(threadId, error) ?? serverStopped()).catch(() => undefined); // the claim runs out by itself
+        loop?.stop(0, lostBecause(threadId, error) ?? serverStopped()).catch(() => undefined); // the claim expires
         hooks.lost?.();
       },
     };
@@ -131,7 +134,7 @@ async function start<Given extends AnyAgent>(
     if (signal.aborted) await loop.stop(0, serverStopped());
     return loop;
   } catch (error) {
-    await holder?.release().catch(() => undefined); // what went wrong first is what is told
+    await holder?.release().catch(() => undefined); // the first error is reported
     throw error;
   } finally {
     signal.removeEventListener("abort", letGo);
@@ -140,7 +143,7 @@ async function start<Given extends AnyAgent>(
 
 const hooked = new WeakMap<OnNeedsSummary, WeakMap<AnyAgent, AnyAgent>>();
 
-/** The agent with the hook of its server. The threads of a host share one, so that each warning is given once. */
+/** The agent with the hook of its server. The threads of a host share one object, so that each warning is emitted once. */
 function withSummaryHook({
   agent,
   onNeedsSummary,
@@ -153,7 +156,7 @@ function withSummaryHook({
   return own;
 }
 
-/** Loads the thread, and takes up what a crash has left: an open request, and commands that wait. */
+/** Loads the thread and resumes what a crash has left: an open request, and waiting commands. */
 async function openLoop(options: ThreadOptions, first: StartHooks["first"], signal: AbortSignal): Promise<Loop> {
   const { definition, store, threadId, ports, holder } = options;
   const settings = await settingsFor(definition, { ports, warn: options.warnOnce });
@@ -167,28 +170,28 @@ async function openLoop(options: ThreadOptions, first: StartHooks["first"], sign
     const { run } = agent.state;
     const asked = (await first?.(agent)) ?? ({ type: "resume", recover: definition.recover } as const);
     const isResumed = run !== undefined && asked.type === "resume" && asked.recover !== "fail";
-    const given = isResumed ? await givenAgain(loop, run, signal) : undefined;
-    // Version 0.1 kept an operation beside the log only while a request was open.
+    const given = isResumed ? await resumedValues(loop, run, signal) : undefined;
+    // Version 0.1 stored an operation beside the log, only while a request was open.
     if (run !== undefined && holder !== undefined) await moveEarlierOperation(loop.scene, holder.epoch);
     await loop.open({ rows: await waitingRows(loop.scene, holder), first: run && asked, given });
     if (agent.thread.firstSeq > 0) await loop.readAhead(explainNext);
     if (run === undefined && asked.type === "resume") await loop.nextAsk(); // it is the request of the server
     return loop;
   } catch (error) {
-    void loop.stop(0, serverStopped()).catch(() => undefined); // nobody got it
+    void loop.stop(0, serverStopped()).catch(() => undefined); // the caller did not get the loop
     throw error;
   }
 }
 
-/** What is not stored of a request that is continued: that which is given now, else as for one that is resumed. */
-export async function givenBefore(
+/** The values of a continued request that are not stored: those that the caller passes now, else as for a resumed one. */
+export async function continuedValues(
   { options: { threadId, context: contextOf, tools: toolsOf, headers: headersOf, ports, definition } }: Loop,
   { refs: json, options: asked }: Run,
   { context, tools, headers, model, signal }: AskOptions<unknown>,
 ): Promise<Omit<AskFunctions, "signal">> {
   const { hookTimeoutMs: timeoutMs, name: agent } = definition;
   const limit = { ports, timeoutMs, signal };
-  const refs = json as Refs; // of the ask
+  const refs = json as Refs; // the refs of the ask
   try {
     const lacksContext = context === undefined && asked.hasContext === true;
     return {
@@ -199,21 +202,21 @@ export async function givenBefore(
       model: model ?? (typeof definition.model === "function" ? undefined : asked.model),
     };
   } catch (error) {
-    if (!(error instanceof GivenError)) throw error;
+    if (!(error instanceof ValueFunctionError)) throw error;
     const { code, message, cause } = error;
     throw new RequestError({ code, message, cause });
   }
 }
 
-/** What a request that is resumed was given by its caller, and no log has. */
-async function givenAgain(
+/** The values of a resumed request that are not in the log, made again by functions of the caller. */
+async function resumedValues(
   loop: Loop,
   { requestId, refs: json, options: asked }: Run,
   signal: AbortSignal,
 ): Promise<RequestValues> {
   const { threadId, warn, onError, ports, definition } = loop.options;
   const limit = { ports, timeoutMs: definition.hookTimeoutMs, signal };
-  const refs = json as Refs; // of the ask
+  const refs = json as Refs; // the refs of the ask
   try {
     const { context, tools, facts, headers } = await makeAgain(loop.options, { refs, asked }, limit);
     const isLost = asked.hasContext === true && context === undefined;
@@ -221,7 +224,7 @@ async function givenAgain(
     if (tools !== undefined) loop.lend(requestId, { tools });
     if (headers !== undefined) loop.lend(requestId, { headers });
     const held = heldFor(loop.agent);
-    const scope = { context: context as never, state: { threadId, requestId, thread: loop.agent.thread } }; // as the caller typed it
+    const scope = { context: context as never, state: { threadId, requestId, thread: loop.agent.thread } }; // the caller has typed it
     const found = await findModelsAgain({ options: loop.options, hookLimit: limit }, asked.model, held, scope);
     if (found !== undefined) loop.lend(requestId, { models: found.models });
     const models = found && namesOf(found);
@@ -230,7 +233,7 @@ async function givenAgain(
     const prompt = isLost ? {} : await untilAborted(signal, () => promptFor(loop, held, context));
     return { ...prompt, context, tools: facts, models, exactCounter };
   } catch (error) {
-    if (!(error instanceof GivenError)) throw error;
+    if (!(error instanceof ValueFunctionError)) throw error;
     const { cause, code, message } = error;
     onError(cause, { code, threadId, requestId });
     return { failed: { error: cause, code, message } };
@@ -238,10 +241,10 @@ async function givenAgain(
 }
 
 function noContext(threadId: string, requestId: string): string {
-  return `Thread ${threadId}: the request ${requestId} was asked with a context and is taken up without one, and fails with options_lost when it goes on. Give \`context\` here too: it is never stored.`;
+  return `Thread ${threadId}: the request ${requestId} was asked with a context and is resumed without one. It fails with options_lost at its next call. Give \`context\` here too: it is never stored.`;
 }
 
-/** What every later call of the server is told. */
+/** The error of every later call of the server. */
 function lostBecause(threadId: string, error: unknown): HeddleError | undefined {
   if (ThreadHeldError.isInstance(error)) return error;
   if (!StaleHolderError.isInstance(error)) return undefined;
@@ -257,11 +260,11 @@ export function serverStopped(): RequestError {
 }
 
 function givenUp(): RequestError {
-  const message = "The start was given up: its signal was aborted, or its host stopped. Start the thread again.";
+  const message = "The start was cancelled: its signal was aborted, or its host stopped. Start the thread again.";
   return new RequestError({ code: "server_stopped", message });
 }
 
-/** A server's tokens refer to its thread: whoever resumes reads the log. */
+/** The tokens of a server refer to its thread, because the process that resumes reads the log. */
 function tokensOf(agent: AnyAgent, threadId: string, ports: TokenPorts): Tokens | undefined {
   return agent.tokenSecret === undefined ? undefined : refTokens(tokenConfigOf(agent, ports), threadId);
 }
@@ -280,7 +283,7 @@ function startOf(agent: ReactAgent, { definition, tokens, holder }: ThreadOption
   return { ...newLive(agent, rules), environment: environmentIn(agent) };
 }
 
-/** The environment of the last recorded call, and whether it changed before. Two different ones are enough. */
+/** The environment of the last recorded call, and whether it has changed before. The search ends at two different ones. */
 function environmentIn({ thread }: ReactAgent): Live["environment"] {
   const found = new Set<string>();
   for (let seq = thread.lastSeq; seq >= thread.firstSeq && found.size < 2; seq--) {
@@ -288,5 +291,5 @@ function environmentIn({ thread }: ReactAgent): Live["environment"] {
     if (isPlainObject(call) && typeof call["environment"] === "string") found.add(call["environment"]);
   }
   const [hash] = found;
-  return { hash, hasChanged: found.size > 1 }; // it was reported then
+  return { hash, hasChanged: found.size > 1 }; // that change was reported
 }

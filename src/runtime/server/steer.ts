@@ -8,18 +8,18 @@ import { RequestError } from "../request/request-error.ts";
 import { commandRefs } from "./command-refs.ts";
 import type { SteerOptions } from "./options.ts";
 
-interface Words extends SteerOptions {
+interface SteerMessage extends SteerOptions {
   readonly kind: SteerKind;
   readonly content: Content;
 }
 
-/** Resolves when the words are durable, or were refused. The receipt has their end. */
-export async function steer(live: Loop, words: Words): Promise<SteerAnswer> {
-  const { kind, requestId, id = live.options.ports.ids("steer") } = words;
-  const { refs } = commandRefs(words);
-  const source = words.source?.toWellFormed();
-  const content = checkedContent(words.content);
-  copyJson(id, "steer"); // it goes into the log, which takes JSON only
+/** Resolves when the message is durable, or was refused. The receipt has its end. */
+export async function steer(live: Loop, message: SteerMessage): Promise<SteerAnswer> {
+  const { kind, requestId, id = live.options.ports.ids("steer") } = message;
+  const { refs } = commandRefs(message);
+  const source = message.source?.toWellFormed();
+  const content = checkedContent(message.content);
+  copyJson(id, "steer"); // the log accepts JSON only
   const signal = {
     type: "steer" as const,
     id,
@@ -45,17 +45,17 @@ export async function steer(live: Loop, words: Words): Promise<SteerAnswer> {
 function receiptOf(id: string, { end }: CommandSettled): Receipt {
   if (end.status === "delivered") return { id, delivered: true, seq: end.seq };
   const reason = end.status === "dropped" ? end.reason : "closed";
-  return { id, delivered: false, reason: reason as ReceiptReason }; // the agent and the loop use no others
+  return { id, delivered: false, reason: reason as ReceiptReason }; // the agent and the loop use only these
 }
 
-/** The caller's words as they are now. What no log can hold is refused here: later it would be the request that fails. */
+/** A copy of the content. Content that cannot be stored is refused here, because later the request would fail. */
 export function checkedContent(given: Content): Content {
   const content = copyJsonRepaired(given, "content"); // as its type says; here it is checked
   try {
     const words = readContent(content);
     return typeof words === "string" ? words.trim() : words;
   } catch (cause) {
-    const message = 'The words must be text, or parts: { type: "text", text }, a file. See `cause`.';
+    const message = 'The message must be text, or parts: { type: "text", text }, a file. See `cause`.';
     throw new RequestError({ code: "invalid_options", message, cause });
   }
 }

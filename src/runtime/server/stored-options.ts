@@ -11,8 +11,8 @@ import type { AnyAskOptions, AskOptions } from "./options.ts";
 import { CALL_FIELDS, callSettings } from "./settings.ts";
 
 /**
- * The options of an ask as its entry has them: data, and of what is no data only that it was there. Tools that come with the ask
- * are allowed: `allowedTools` chooses among those of the agent.
+ * The options of an ask as its entry stores them. Of functions and tools it stores only that they were passed. The
+ * tools of the ask are always allowed: `allowedTools` chooses among those of the agent.
  */
 export async function storedOptions(
   options: AnyAskOptions,

@@ -17,19 +17,19 @@ import type { Loop } from "../loop.ts";
 import { summaryFailed, writeSummary } from "../perform/summarize.ts";
 import { RequestError } from "../request/request-error.ts";
 
-/** What to summarize: by default all but the turns that the policy keeps. */
+/** The range and options of a summary. Default: all except the turns that the policy keeps. */
 export interface SummarizeOptions {
   /** Where the summary begins. It must begin where the one before begins, or at the first entry of the lane. Default: there. */
   readonly fromSeq?: number | undefined;
   /** The last entry to cover. Default: the last one before the turns that the policy keeps. */
   readonly toSeq?: number | undefined;
-  /** What the summary should keep most of, such as "the open bugs". Stored with it. Default: nothing. */
+  /** The subject that the summary should keep most of, such as "the open bugs". Stored with it. Default: nothing. */
   readonly focus?: string | undefined;
   /** Cancels the summary: it rejects as `summary_cancelled`, with the `usage` of the call if it is known. Default: none. */
   readonly signal?: AbortSignal | undefined;
 }
 
-type Given = Pick<SummarizeOptions, "fromSeq" | "toSeq">;
+type SeqRange = Pick<SummarizeOptions, "fromSeq" | "toSeq">;
 
 interface Work {
   readonly lane: string;
@@ -38,7 +38,7 @@ interface Work {
   readonly toSeq: number;
 }
 
-/** Has a summary written because a caller asked for it: piece by piece where the range is too long for one call. */
+/** Writes a summary on demand, in pieces if the range is too long for one call. */
 export async function summarizeRange(
   live: Loop,
   { focus, signal: cancel, ...given }: SummarizeOptions,
@@ -64,7 +64,7 @@ export async function summarizeRange(
     } else {
       if (live.stopped.aborted) throw outcome.error;
       if (cancel?.aborted) {
-        // A note only of what was paid for.
+        // An entry only if the call was paid for.
         if (outcome.call !== undefined) await live.command(summaryFailed(lane, range, { ...outcome, code: CANCELLED }));
         throw cancelled(usage);
       }
@@ -75,8 +75,8 @@ export async function summarizeRange(
   }
 }
 
-/** The next piece; undefined when all was summarized, once something was. */
-function workFor(agent: ReactAgent, { fromSeq, toSeq }: Given, written: number | undefined): Work | undefined {
+/** The next piece; undefined when a piece was written and none is left. */
+function workFor(agent: ReactAgent, { fromSeq, toSeq }: SeqRange, written: number | undefined): Work | undefined {
   const { run, last } = agent.state;
   const held = heldFor(agent);
   const policy = policyOf(agent, held, run ?? last?.run);
@@ -91,7 +91,10 @@ function workFor(agent: ReactAgent, { fromSeq, toSeq }: Given, written: number |
   throw nothingToSummarize(policy, toSeq);
 }
 
-/** All but the turns that the policy keeps; where the view does not even fit any more, all but the open request. */
+/**
+ * The end of the range: before the turns that the policy keeps. If the view does not fit any more, before the open
+ * request.
+ */
 function boundaryOf(agent: ReactAgent, policy: ContextPolicy, lane: string): number | undefined {
   const { thread, settings, state } = agent;
   const { projector, readers } = settings;
@@ -136,7 +139,7 @@ function checkSeq(name: string, seq: number | undefined, { thread }: ReactAgent)
 function nothingToSummarize({ keepLastTurns }: ContextPolicy, toSeq: number | undefined): RequestError {
   const message =
     toSeq === undefined
-      ? `There is nothing to summarise before the last ${keepLastTurns} turns, which the policy keeps. Pass toSeq to go further.`
-      : `There is nothing up to seq ${toSeq} that is not summarised already.`;
+      ? `There is nothing to summarize before the last ${keepLastTurns} turns, which the policy keeps. Pass toSeq to go further.`
+      : `There is nothing up to seq ${toSeq} that is not summarized already.`;
   return new RequestError({ code: "nothing_to_summarize", message });
 }

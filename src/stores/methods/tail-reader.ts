@@ -9,8 +9,8 @@ interface Followed {
   /** The thread; undefined for all threads. */
   readonly threadId?: string | undefined;
   /**
-   * Whether it waits for the outcome of a command. `changedThreads` does not report outcomes, so each look wakes the
-   * subscription.
+   * Whether it waits for the outcome of a command. `changedThreads` does not report outcomes, so the subscription
+   * checks at every interval.
    */
   readonly isForOutcome?: boolean;
 }

@@ -69,7 +69,7 @@ export async function openPostgresStore(url: string, options: PostgresStoreOptio
   return store;
 }
 
-/** Closing the store closes the database. */
+/** The store of one tenant, with a database of its own: closing the store closes the database. */
 function onlyTenant(
   url: string,
   options: PostgresStoreOptions,
