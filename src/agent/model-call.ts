@@ -87,8 +87,10 @@ export type CallBasis = {
 
 /** The record of a model call. `recordedCall` reads it from an entry. */
 export type CallRecord = CallBasis & {
-  /** The hash of the blob with the messages, tools or settings that `transformRequest` changed. */
+  /** The hash of the blob with the messages, tools or settings that `prepareStep` or `transformRequest` changed. */
   readonly sent?: string;
+  /** The calls of the answer that `repairToolCall` has changed, as the model wrote them. */
+  readonly repaired?: readonly ToolCall[];
   readonly usage: Usage;
   readonly finishReason: ModelFinishReason;
   /** How many attempts the call took, over all processes. Absent: one. */

@@ -3,7 +3,7 @@ import type { ContextPolicyInput } from "../projection/policy/fields.ts";
 import type { Refs } from "../thread/entry.ts";
 import type { JsonObject, JsonValue } from "../thread/json.ts";
 import type { AiSettingPayload, SummaryPayload } from "../thread/kinds.ts";
-import type { Content } from "../thread/message.ts";
+import type { Content, ToolCall } from "../thread/message.ts";
 import type { ModelAnswer } from "./model-call.ts";
 
 /** An error as data, for signals, entries and events. The message contains no secrets and no arguments. */
@@ -56,8 +56,11 @@ export type OutputCheck =
   | { readonly ok: true; readonly object: JsonValue }
   | { readonly ok: false; readonly issues: readonly string[] };
 
-/** `transformRequest` changed the request. `blob` is the hash of the blob with the differences. */
-export type SentMessages = { readonly blob: string; readonly fingerprint: string };
+/**
+ * `prepareStep` or `transformRequest` changed the request. `blob` is the hash of the blob with the differences. `model`: another
+ * one than that of the request was called.
+ */
+export type SentMessages = { readonly blob: string; readonly fingerprint: string; readonly model?: string };
 
 /** How a user message was added to a running request. */
 export type SteerKind = "steer" | "inject" | "follow_up" | "repair";
@@ -162,6 +165,8 @@ export type Signal =
       readonly type: "llm_result";
       readonly callId: string;
       readonly answer: ModelAnswer;
+      /** The calls of the answer that were repaired, as the model wrote them. */
+      readonly repaired?: readonly ToolCall[];
       readonly output?: OutputCheck;
       /** The wait before the call is made again, if the answer was interrupted. Absent: it is not made again. */
       readonly retryMs?: number;

@@ -9,10 +9,10 @@ import type { Thread } from "../../thread/thread.ts";
 import type { TokenCounter } from "../../tokens/counter.ts";
 import type { Usage, UsageByModel } from "../model-call.ts";
 import type { RequestEnd } from "../react/state.ts";
-import type { ToolOutcome } from "../signal.ts";
+import type { Failure, ToolOutcome } from "../signal.ts";
 import type { ModelChoice, ProviderModel, ResolveModel } from "./language-model.ts";
 import type { InferInput, InputSchema } from "./schema.ts";
-import type { StopWhenCondition } from "./stop-when.ts";
+import type { RequestStep, StopWhenCondition } from "./stop-when.ts";
 import type { ApprovalLimit, CombinedContext, ResolveTool, ToolContentPart, Tools } from "./tool.ts";
 
 /** The request that a function of the agent is called for. The context is never stored. */
@@ -44,6 +44,61 @@ export interface ModelRequest {
   readonly tools: readonly ToolSpec[];
   /** maxOutputTokens, temperature, toolChoice and other settings of the call. */
   readonly settings: JsonObject;
+}
+
+/** The argument of `prepareStep`. */
+interface StepScope<Context> extends RequestScope<Context> {
+  /** The steps of the request so far, as `stopWhen` gets them. */
+  readonly steps: RequestStep[];
+  /** From 0. */
+  readonly stepNumber: number;
+  readonly model: ProviderModel;
+  /** The messages of the call, in Heddle's form. */
+  readonly messages: readonly Message[];
+}
+
+/** The parts of one model call that `prepareStep` replaces. A field that is absent stays. */
+export interface PreparedStep {
+  /** A model, or its name. Default: that of the request. */
+  readonly model?: ProviderModel | string | undefined;
+  /** In the form of Heddle or of the AI SDK. Default: that of the request. */
+  readonly toolChoice?: ToolChoiceSetting | { readonly type: "tool"; readonly toolName: string } | undefined;
+  /** The only tools that the model is shown, by name. Default: all of the request. */
+  readonly activeTools?: readonly string[] | undefined;
+  /** The system prompt. Default: that of the request. */
+  readonly system?: string | undefined;
+  /** All messages of the call. Default: those of the context. */
+  readonly messages?: readonly Message[] | undefined;
+  /** Fields that replace those of the request, for each provider. Default: those of the request. */
+  readonly providerOptions?: JsonObject | undefined;
+}
+
+/** The argument of `repairToolCall`. */
+export interface ToolCallRepair {
+  /** The call as the model wrote it. `input` is JSON text, or the text that is not JSON. */
+  readonly toolCall: {
+    readonly type: "tool-call";
+    readonly toolCallId: string;
+    readonly toolName: string;
+    readonly input: string;
+  };
+  readonly tools: Tools;
+  /** The JSON Schema of a tool that the model was shown. */
+  readonly inputSchema: (tool: { readonly toolName: string }) => Promise<JsonObject>;
+  /** `tool_unknown` or `tool_bad_arguments`, with the message that the model would get. */
+  readonly error: Failure;
+  /** The messages that the model was shown. */
+  readonly messages: readonly Message[];
+}
+
+/** A repaired call: its tool, and its arguments as JSON text. Other fields are not read. Null: it cannot be repaired. */
+type RepairToolCall = (
+  repair: ToolCallRepair,
+) => RepairedCall | null | undefined | PromiseLike<RepairedCall | null | undefined>;
+
+interface RepairedCall {
+  readonly toolName: string;
+  readonly input: string;
 }
 
 /** Whether a call may run. "ask" makes it wait for approval. The text of `deny` is shown to the model as the reason. */
@@ -176,7 +231,7 @@ export interface AgentConfig<
   readonly stopWhen?: StopWhenCondition | readonly StopWhenCondition[] | undefined;
   /**
    * How long a function of the agent, server or host may take, in milliseconds. These are `accept`, `systemPrompt`,
-   * `transformRequest`, `guardTools`, `afterToolCall`, `stopWhen`, `costUsd`, `onRequestEnd`, `context`, `tools`, `headers`, `model`, `resolveTool`,
+   * `prepareStep`, `repairToolCall`, `transformRequest`, `guardTools`, `afterToolCall`, `stopWhen`, `costUsd`, `onRequestEnd`, `context`, `tools`, `headers`, `model`, `resolveTool`,
    * `resolveModel`, `download` and the checks of `output`. Tools have `toolTimeoutMs`, a summarizer five times `streamIdleTimeoutMs`. Default 30,000.
    */
   readonly hookTimeoutMs?: number | undefined;
@@ -258,6 +313,22 @@ export interface AgentConfig<
         pending: { readonly content: Content; readonly requestId: string },
       ) => string | undefined | PromiseLike<string | undefined>)
     | undefined;
+  /**
+   * Prepares one model call, as in the AI SDK: its model, tool choice, active tools, system prompt, messages and provider options.
+   * Called once before each call, not before a retry in the same process. The changes are recorded. Where it throws or is later
+   * than `hookTimeoutMs`, the request fails with `prepare_step_failed`. Default: none.
+   */
+  readonly prepareStep?:
+    | ((step: StepScope<Context>) => PreparedStep | undefined | PromiseLike<PreparedStep | undefined>)
+    | undefined;
+  /**
+   * Repairs a call of an unknown tool, or with arguments that do not fit, as `experimental_repairToolCall` of the AI SDK does. Called
+   * once for each such call, before the answer is stored. The returned tool and input take the place of those of the model, which
+   * the record of the call keeps. With null, or where it throws or is late, the model gets the error. Default: none.
+   */
+  readonly repairToolCall?: RepairToolCall | undefined;
+  /** Another name of `repairToolCall`. Give only one of them. Default: none. */
+  readonly experimental_repairToolCall?: RepairToolCall | undefined;
   /**
    * Changes the request of one model call; the change is recorded. Called before every call and every retry. Where it throws,
    * returns what is not JSON or is later than `hookTimeoutMs`, the request fails with `request_transform_failed`. Default: none.

@@ -166,6 +166,9 @@ const CHECKS: { readonly [Field in keyof Required<AgentConfig>]: Check } = {
   readers: object,
   tokenCounter: having("count"),
   accept: call,
+  prepareStep: call,
+  repairToolCall: call,
+  experimental_repairToolCall: call,
   transformRequest: call,
   guardTools: call,
   afterToolCall: call,
@@ -245,6 +248,10 @@ function complete(config: AgentConfig<Tools, never, InputSchema | undefined>): o
   if (config.instructions !== undefined && config.systemPrompt !== undefined) {
     throw invalid("instructions", "is another name of systemPrompt; give only one of them");
   }
+  const { experimental_repairToolCall: other, repairToolCall = other } = config;
+  if (other !== undefined && config.repairToolCall !== undefined) {
+    throw invalid("experimental_repairToolCall", "is another name of repairToolCall; give only one of them");
+  }
   checkAgentTools(tools);
   const policy = contextPolicy === undefined ? undefined : checkedInput(contextPolicy);
   checkSummarizer(config, policy?.summarizationModel);
@@ -272,6 +279,7 @@ function complete(config: AgentConfig<Tools, never, InputSchema | undefined>): o
     ...Object.fromEntries(given.filter(([field]) => field !== "instructions")),
     toolTimeoutMs,
     ...(systemPrompt !== undefined && { systemPrompt }),
+    ...(repairToolCall !== undefined && { repairToolCall }),
     tools: Object.freeze({ ...tools }),
     ...(policy !== undefined && { contextPolicy: policy }),
   };

@@ -288,14 +288,21 @@ function retryCall(
 /** The record of a call. Undefined when this call is no longer pending, so that a late answer is ignored. */
 function callRecord(
   { flight, state: { run } }: ReactAgent,
-  { callId, sent, eventSeq, workedMs }: Pick<Result, "callId" | "sent" | "eventSeq" | "workedMs">,
+  {
+    callId,
+    sent,
+    repaired,
+    eventSeq,
+    workedMs,
+  }: Pick<Result, "callId" | "sent" | "repaired" | "eventSeq" | "workedMs">,
   { usage, finishReason }: Pick<ModelAnswer, "usage" | "finishReason">,
 ): CallRecord | undefined {
   if (flight.call?.callId !== callId) return undefined;
   const failed = run === undefined ? 0 : run.failedAttempts + run.failedBefore;
   return {
     ...flight.call.basis,
-    ...(sent && { fingerprint: sent.fingerprint, sent: sent.blob }),
+    ...(sent && { fingerprint: sent.fingerprint, sent: sent.blob, ...(sent.model && { model: sent.model }) }),
+    ...(repaired && { repaired }),
     usage,
     finishReason,
     ...(failed > 0 && { attempts: failed + 1 }),

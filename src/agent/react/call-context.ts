@@ -209,7 +209,7 @@ export function callSettingsOf({ settings }: ReactAgent, { options, iteration }:
 }
 
 /** The options of each provider, field by field. */
-function byProvider(before: JsonValue | undefined, options: JsonObject): JsonObject {
+export function byProvider(before: JsonValue | undefined, options: JsonObject): JsonObject {
   const all = isPlainObject(before) ? (before as JsonObject) : {}; // JSON
   const merged = Object.entries(options).map(([name, own]) => {
     const known = all[name];

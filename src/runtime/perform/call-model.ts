@@ -1,4 +1,5 @@
 import type { RequestScope } from "../../agent/definition/config.ts";
+import { type ProviderModel, qualifiedModelName } from "../../agent/definition/language-model.ts";
 import type { LlmStream } from "../../agent/directive.ts";
 import type { CallBasis, ModelAnswer, Usage } from "../../agent/model-call.ts";
 import { currentModel } from "../../agent/react/call-context.ts";
@@ -18,6 +19,7 @@ import { checkOutput, outputAsked } from "../structured-output.ts";
 import { hookAnswer } from "../time-limits.ts";
 import { pause } from "../timers.ts";
 import { spentWith } from "./check-exchange.ts";
+import { prepareStep, repairCalls } from "./prepare-step.ts";
 import { checkOptions, hookLimitOf, mayStart, type Scene } from "./scene.ts";
 
 /** The result of a call: the next signal, and values that only the loop has. */
@@ -44,15 +46,25 @@ export async function callModel(scene: Scene, directive: LlmStream, request: Liv
       await mayStart(scene, request); // if this is false, the request was interrupted, and the call ends as aborted
       const transformed = await transform(scene, directive, request);
       sent = transformed.sent;
+      const { model } = sent ?? {};
       span.sending(transformed);
-      const answer = await span.within(() => ask(scene, directive, request, transformed));
-      span.answered(answer);
+      const given = await span.within(() => ask(scene, directive, request, transformed));
+      span.answered(given);
+      const { repaired, ...answer } = await repairCalls(scene, request, transformed, given);
       const output = await outputOf(scene, request, answer);
       const { finishReason } = answer;
       const isCut = finishReason === "interrupted" || finishReason === "error";
       const retry = isCut ? retryIn(scene, {}) : {};
-      const spent = isCut || answer.toolCalls.length === 0 ? await spentBy(scene, answer.usage, request) : {};
-      const signal = { type: "llm_result", callId, answer, ...(output && { output }), ...retry, ...spent } as const;
+      const spent = isCut || answer.toolCalls.length === 0 ? await spentBy(scene, answer.usage, request, model) : {};
+      const signal = {
+        type: "llm_result",
+        callId,
+        answer,
+        ...(output && { output }),
+        ...(repaired && { repaired }),
+        ...retry,
+        ...spent,
+      } as const;
       return { signal, ...(output?.ok && { object: output.object }) };
     } catch (error) {
       const isOfModel = ModelError.isInstance(error);
@@ -67,7 +79,7 @@ export async function callModel(scene: Scene, directive: LlmStream, request: Liv
       span.failed(failure, partial?.usage);
       const isRetried = isOfModel && failure.retryable;
       const retry = isRetried
-        ? { ...retryIn(scene, failure), ...(await spentBy(scene, partial?.usage ?? {}, request)) }
+        ? { ...retryIn(scene, failure), ...(await spentBy(scene, partial?.usage ?? {}, request, sent?.model)) }
         : {};
       const signal = { type: "llm_error", callId, failure, ...(partial && { partial }), ...retry } as const;
       return { signal, thrown: { error, code } };
@@ -79,8 +91,13 @@ export async function callModel(scene: Scene, directive: LlmStream, request: Liv
   return { signal: { ...signal, ...facts }, ...notes };
 }
 
-function spentBy(scene: Scene, usage: Usage, { abort: { signal } }: LiveRequest): ReturnType<typeof spentWith> {
-  return spentWith(scene, { model: currentModel(scene.agent()), usage }, signal);
+function spentBy(
+  scene: Scene,
+  usage: Usage,
+  { abort: { signal } }: LiveRequest,
+  model = currentModel(scene.agent()),
+): ReturnType<typeof spentWith> {
+  return spentWith(scene, { model, usage }, signal);
 }
 
 /** The delay before a retry. The agent decides whether there is one. */
@@ -91,39 +108,41 @@ function retryIn({ agent, ports }: Scene, failure: Pick<Failure, "retryAfterMs">
 }
 
 interface Sent {
+  /** The model that `prepareStep` has chosen. Default: that of the request. */
+  readonly model?: ProviderModel | undefined;
   readonly messages: readonly Message[];
   readonly toolSpec: readonly ToolSpec[];
   readonly settings: ModelSettings;
   readonly sent?: SentMessages;
 }
 
-async function transform(
-  scene: Scene,
-  { messages, toolSpec, settings, requestId }: LlmStream,
-  request: LiveRequest,
-): Promise<Sent> {
+async function transform(scene: Scene, directive: LlmStream, request: LiveRequest): Promise<Sent> {
+  const { messages, toolSpec, settings, requestId } = directive;
   const { transformRequest } = scene.definition;
   const plain = { messages, toolSpec, settings: settings as ModelSettings }; // made of the definition's fields
-  if (transformRequest === undefined) return plain;
+  const prepared = await prepareStep(scene, directive, request);
+  if (transformRequest === undefined && prepared === undefined) return plain;
+  const { model, ...own } = prepared ?? {};
   const of: RequestScope<never> = scene.scope(requestId);
-  const given = { messages, tools: toolSpec, settings };
+  const given = { messages, tools: toolSpec, settings, ...own };
   const hook = { name: "transformRequest", code: "request_transform_failed" };
-  const changed = await hookAnswer(hookLimitOf(scene, request), hook, () => transformRequest(given, of));
+  const changed = await hookAnswer(hookLimitOf(scene, request), hook, () => transformRequest?.(given, of));
   const wanted = copyJsonRepaired({ ...given, ...changed }, "transformRequest") as unknown as {
     readonly messages: readonly Message[];
     readonly tools: readonly ToolSpec[];
     readonly settings: ModelSettings;
   }; // JSON is checked here, its meaning by the formatters
   const { messages: list, tools, settings: set } = wanted;
-  // Only the differences are stored. The rest is rebuilt from the log.
+  // Only the differences are stored. The rest is rebuilt from the log, with the model of the record. For another model all is stored.
   const changes = {
-    ...(!sameText(list, messages) && { messages: list }),
-    ...(!sameText(tools, toolSpec) && { tools }),
-    ...(!sameJson(settings, set as JsonValue) && { settings: set }),
+    ...((model || !sameText(list, messages)) && { messages: list }),
+    ...((model || !sameText(tools, toolSpec)) && { tools }),
+    ...((model || !sameJson(settings, set as JsonValue)) && { settings: set }),
   };
   if (Object.keys(changes).length === 0) return plain;
   const blob = await scene.blobs.put(changes as unknown as JsonValue);
-  return { messages: list, toolSpec: tools, settings: set, sent: { blob, fingerprint: fingerprintOf(tools, list) } };
+  const sent = { blob, fingerprint: fingerprintOf(tools, list), ...(model && { model: qualifiedModelName(model) }) };
+  return { model, messages: list, toolSpec: tools, settings: set, sent };
 }
 
 /** A fingerprint is computed from the JSON text, so the order of keys counts. */
@@ -135,7 +154,7 @@ async function ask(scene: Scene, directive: LlmStream, request: LiveRequest, sen
   const { definition, ports, threadId } = scene;
   const { callId, iteration, basis, modelIndex = 0 } = directive;
   const { models, headers } = scene.lent(request.id);
-  const model = models[modelIndex];
+  const model = sent.model ?? models[modelIndex];
   if (model === undefined) throw unresolved(basis.model);
   return streamModel({
     model,

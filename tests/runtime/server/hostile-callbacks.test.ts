@@ -107,6 +107,9 @@ const ROWS: { readonly [Name in CallbackName | "model" | "events" | "textStream"
     options: (hit) => ({ headers: () => hit(() => ({ "x-key": "1" })) }),
   },
   onNeedsSummary: "tests/runtime/server/requested-summaries.store.test.ts",
+  prepareStep: "tests/runtime/server/prepare-step.store.test.ts",
+  repairToolCall: "tests/runtime/server/prepare-step.store.test.ts",
+  experimental_repairToolCall: "tests/runtime/server/prepare-step.store.test.ts",
   onRequestEnd: {
     steps: ["tool", "summary", "resume"],
     config: (hit) => ({ onRequestEnd: () => hit(() => undefined) }),
