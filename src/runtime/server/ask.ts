@@ -25,7 +25,8 @@ export async function ask(loop: Loop, given: Content | UserMessage, options: Any
   const open = openRequest(loop, keys, { content });
   if (open !== undefined) return open; // a queued repetition would wait for its own request
   const { requestId = loop.options.ports.ids("req") } = options;
-  const ask = { requestId, content, keys, options: await storedOptions(options, loop), refs };
+  const stored = storedOptions(options, loop);
+  const ask = { requestId, content, keys, options: stored instanceof Promise ? await stored : stored, refs };
   return loop.ask(ask, { context, tools, model, headers, output, signal });
 }
 

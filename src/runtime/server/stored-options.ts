@@ -14,11 +14,22 @@ import { CALL_FIELDS, callSettings } from "./settings.ts";
  * The options of an ask as its entry stores them. Of functions and tools it stores only that they were passed. The
  * tools of the ask are always allowed: `allowedTools` chooses among those of the agent.
  */
-export async function storedOptions(
+export function storedOptions(
   options: AnyAskOptions,
-  { options: { definition, ports }, hookLimit }: Pick<Loop, "options" | "hookLimit">,
-): Promise<StoredRequestOptions> {
+  loop: Pick<Loop, "options" | "hookLimit">,
+): StoredRequestOptions | Promise<StoredRequestOptions> {
   const { output } = options;
+  const stored = dataOptions(options, loop);
+  // An ask without a schema to convert is put at once, before commands that come after it.
+  return output === undefined
+    ? stored
+    : outputSchemaOf(output, loop.hookLimit).then((schema) => ({ ...stored, output: schema }));
+}
+
+function dataOptions(
+  options: AnyAskOptions,
+  { options: { definition, ports } }: Pick<Loop, "options">,
+): StoredRequestOptions {
   const { contextPolicy, allowedTools, maxIterations, context, tools = {}, headers, mode, model, deadline } = options;
   const names = Object.keys(tools);
   const call = callOptions(options);
@@ -34,7 +45,6 @@ export async function storedOptions(
     ...(limits && { limits }),
     ...(deadline !== undefined && { deadline: timeOf(deadline, ports.clock()) }),
     ...(mode !== undefined && { mode: modeName(mode) }),
-    ...(output && { output: await outputSchemaOf(output, hookLimit) }),
     ...(headers && { askedHeaders: headerNames(headers) }),
     ...(model !== undefined && { model: modelNames(model) }),
   };
