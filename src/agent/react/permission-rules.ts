@@ -6,6 +6,7 @@ import type { ToolCall } from "../../thread/message.ts";
 import type { Remember } from "../signal.ts";
 import type { ReactAgent } from "./agent.ts";
 import { callRefs } from "./entries.ts";
+import { allowsText, type Denial, deniesText } from "./permission-glob.ts";
 import { type OpenCall, openCalls, type Run } from "./state.ts";
 
 /** The permission rules that hold for the open request, else for the active lane. */
@@ -13,11 +14,23 @@ export function rulesOf({ thread, state: { run, activeContextRef } }: ReactAgent
   return heldRules(thread, run?.lane ?? activeContextRef, run?.requestId);
 }
 
-/** The rule that decides a call: a rule that denies it comes before one that allows it. */
-export function ruleFor(agent: ReactAgent, call: Pick<ToolCall, "name" | "arguments">): PermissionRule | undefined {
-  const rules = rulesOf(agent).filter((rule) => covers(rule, call));
-  return rules.find(({ verdict }) => verdict === "deny") ?? rules.at(-1);
+/**
+ * The rule that decides a call: a rule that denies it comes before one that allows it. None where it is unclear whether a rule
+ * denies it, so that a person is asked.
+ */
+export function ruleFor(agent: ReactAgent, call: RuledCall): PermissionRule | undefined {
+  const rules = rulesOf(agent);
+  const denying = rules.find((rule) => rule.verdict === "deny" && denial(rule, call) === "yes");
+  if (denying !== undefined || mayBeDenied(agent, call)) return denying;
+  return rules.findLast((rule) => rule.verdict === "allow" && covers(rule, call));
 }
+
+/** Whether a rule denies a call, or could deny it: then no call runs without a decision. */
+export function mayBeDenied(agent: ReactAgent, call: RuledCall): boolean {
+  return rulesOf(agent).some((rule) => rule.verdict === "deny" && denial(rule, call) !== "no");
+}
+
+type RuledCall = Pick<ToolCall, "name" | "arguments">;
 
 /** The calls that wait here for an approval, and that a rule decides. */
 export function ruledCalls(agent: ReactAgent): readonly { readonly open: OpenCall; readonly rule: PermissionRule }[] {
@@ -60,7 +73,7 @@ export function ruleEntries(
     },
     agent.thread,
   );
-  if (!covers(value, call)) {
+  if (approved ? !covers(value, call) : denial(value, call) === "no") {
     const message = `The rule does not cover the call ${call.id}. A pattern is compared with whole values, and with commands of a shell exactly.`;
     throw new SettingError({ code: "setting_invalid", message });
   }
@@ -71,11 +84,33 @@ export function ruleEntries(
   return isHeld ? [] : [{ id: settingId(opId), kind: "ai_setting", payload, refs }];
 }
 
+/** Whether a rule that denies covers a call. Of a list one item is enough. In doubt it may cover the call. */
+export function denial({ tool, pattern }: RuleValue, { name, arguments: given }: RuledCall): Denial {
+  if (tool !== name) return "no";
+  const answers = Object.entries(pattern ?? {}).map(([path, glob]) => {
+    const keys = path.split(".");
+    return deniesAt(given, keys, (text) => deniesText(text, glob, [tool, ...keys].some(isOfShell)));
+  });
+  return answers.includes("no") ? "no" : answers.includes("maybe") ? "maybe" : "yes";
+}
+
+function deniesAt(value: JsonValue, keys: readonly string[], denies: (text: string) => Denial): Denial {
+  if (Array.isArray(value)) {
+    const answers = value.map((item: JsonValue) => deniesAt(item, keys, denies));
+    return answers.includes("yes") ? "yes" : answers.includes("maybe") ? "maybe" : "no";
+  }
+  const [key, ...others] = keys;
+  if (value === null) return "no";
+  if (key === undefined) return typeof value === "object" ? "maybe" : denies(String(value));
+  if (!isPlainObject(value)) return "maybe"; // a schema may read the text or number as an object
+  return Object.hasOwn(value, key) ? deniesAt(value[key] as JsonValue, others, denies) : "no"; // a field of a JSON object
+}
+
 /**
- * Whether a rule covers a call. Each path of its pattern must lead to a text, number or boolean that the glob matches whole; a list
+ * Whether a rule that allows covers a call. Each path of its pattern must lead to a text, number or boolean that the glob matches whole; a list
  * needs at least one item, and each must match. In doubt a rule covers no call, and a person is asked.
  */
-export function covers({ tool, pattern }: RuleValue, { name, arguments: given }: Pick<ToolCall, "name" | "arguments">) {
+export function covers({ tool, pattern }: RuleValue, { name, arguments: given }: RuledCall): boolean {
   if (tool !== name) return false;
   return Object.entries(pattern ?? {}).every(([path, glob]) => {
     const keys = path.split(".");
@@ -95,7 +130,7 @@ function matchesAt(value: JsonValue, keys: readonly string[], glob: string | und
     return isThere && matchesAt(value[key] as JsonValue, others, glob, exact); // a field of a JSON object
   }
   if (typeof value !== "string" && typeof value !== "number" && typeof value !== "boolean") return false;
-  return String(value) === exact || (glob !== undefined && matchesGlob(String(value), glob));
+  return String(value) === exact || (glob !== undefined && allowsText(String(value), glob));
 }
 
 const SHELL_WORDS =
@@ -105,69 +140,4 @@ const SHELL_WORDS =
 function isOfShell(name: string): boolean {
   const words = name.split(/(?<=[a-z0-9])(?=[A-Z])|[^A-Za-z0-9]+/);
   return words.some((word) => SHELL_WORDS.test(word.toLowerCase()));
-}
-
-/** Separators of the parts of a path, on any system. */
-const SLASH = String.raw`/\\\u2044\u2215\u2216\uff0f\uff3c`;
-/** Parts such as `..`, also with spaces or encoded: a path with them leads elsewhere. */
-const ELSEWHERE = new RegExp(`(^|[${SLASH}])[. ]*\\.[. ]*([${SLASH}]|$)|%(2e|2f|5c|00)`, "i");
-/** The beginning of a path that is not relative. */
-const ROOT = new RegExp(`^\\s*([${SLASH}~]|[a-z]:)`, "i");
-const PLAIN = /^[^\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]$/u;
-const IN_PART = new RegExp(`^[^${SLASH}]$`, "u");
-const IN_HOST = new RegExp(`^[^${SLASH}#?@:]$`, "u");
-
-/** One step of a glob: a character, or what a wildcard takes. `dirs`: any number of whole parts. */
-type GlobStep =
-  | { readonly type: "character"; readonly character: string }
-  | { readonly type: "one" | "many"; readonly takes: (character: string) => boolean }
-  | { readonly type: "dirs" };
-
-/**
- * Whether the glob matches the whole text. `?` is one character of a part of a path, and `*` any number of them. `**` is any
- * characters, and with a slash any number of whole parts. A wildcard takes no hidden characters. In the host of an address it
- * takes only characters of a host.
- */
-function matchesGlob(text: string, glob: string): boolean {
-  const steps = stepsOf(glob);
-  if (steps.every(({ type }) => type === "character")) return text === glob;
-  if ([text, text.normalize("NFKC")].some((form) => ELSEWHERE.test(form))) return false;
-  if (steps[0]?.type !== "character" && ROOT.test(text)) return false;
-  const characters = [...text];
-  // Whether the steps behind match the text from each position on: filled from both ends, so that no text takes long.
-  let rest = [...characters.map(() => false), true];
-  for (const step of steps.toReversed()) {
-    const next = rest.map(() => false);
-    let ofParts = false;
-    for (let at = characters.length; at >= 0; at--) {
-      const character = characters[at] ?? "";
-      const after = at < characters.length && rest[at + 1] === true;
-      if (step.type === "character") next[at] = after && character === step.character;
-      else if (step.type === "one") next[at] = after && step.takes(character);
-      else if (step.type === "many") next[at] = rest[at] === true || (next[at + 1] === true && step.takes(character));
-      else {
-        ofParts = PLAIN.test(character) && ((character === "/" && after) || ofParts);
-        next[at] = rest[at] === true || ofParts;
-      }
-    }
-    rest = next;
-  }
-  return rest[0] === true;
-}
-
-function stepsOf(glob: string): readonly GlobStep[] {
-  const hostStart = glob.indexOf("://") + 3;
-  const hostEnd = hostStart < 3 ? 0 : `${glob}/`.indexOf("/", hostStart);
-  const steps: GlobStep[] = [];
-  for (const { 0: piece, index } of glob.matchAll(/(?<=^|\/)\*\*\/|\*+|[^*]/gsu)) {
-    const isOfHost = index >= hostStart && index < hostEnd;
-    const inPart = (character: string): boolean =>
-      PLAIN.test(character) && (isOfHost ? IN_HOST : IN_PART).test(character);
-    if (piece === "?") steps.push({ type: "one", takes: inPart });
-    else if (piece === "*" || (isOfHost && piece.startsWith("*"))) steps.push({ type: "many", takes: inPart });
-    else if (piece === "**/") steps.push({ type: "dirs" });
-    else if (piece.startsWith("*")) steps.push({ type: "many", takes: (character) => PLAIN.test(character) });
-    else steps.push({ type: "character", character: piece });
-  }
-  return steps;
 }

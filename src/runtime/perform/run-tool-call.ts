@@ -1,7 +1,7 @@
 import type { GuardVerdict } from "../../agent/definition/config.ts";
 import type { AnyTool } from "../../agent/definition/tool.ts";
 import type { ToolExec } from "../../agent/directive.ts";
-import { ruleFor } from "../../agent/react/permission-rules.ts";
+import { mayBeDenied } from "../../agent/react/permission-rules.ts";
 import type { Signal, ToolOutcome } from "../../agent/signal.ts";
 import { ignoreRejection } from "../../thread/errors.ts";
 import type { ToolCall } from "../../thread/message.ts";
@@ -186,8 +186,8 @@ async function beforehand(scene: Scene, directive: ToolExec, tool: AnyTool, requ
   if (request.abort.signal.aborted) return notRun();
   const denied = denialOf(verdict);
   if (denied !== undefined) return denied;
-  // The agent denies the call by its rule. A rule that allows calls is read only for calls that need an approval.
-  if (ruleFor(scene.agent(), call)?.verdict === "deny") return "approval";
+  // The agent denies the call by its rule, or asks. A rule that allows calls is read only for calls that need an approval.
+  if (mayBeDenied(scene.agent(), call)) return "approval";
   const { context } = scene.scope(requestId);
   const messages = scene.shown(directive.callId);
   const limits = {

@@ -1,7 +1,7 @@
 import { posix, win32 } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { covers } from "../../../src/agent/react/permission-rules.ts";
+import { covers, denial } from "../../../src/agent/react/permission-rules.ts";
 
 const covered = (pattern: Record<string, string>, given: unknown, tool = "write"): boolean =>
   covers({ tool, verdict: "allow", pattern }, { name: tool, arguments: given as never });
@@ -61,7 +61,131 @@ describe("a glob covers a whole value", () => {
     ["src/**", { toString: "src/a" }],
     ["src/**", null],
     ["null", null],
+    ["*@example.org", "eve@evil.com, x@example.org"],
+    ["*@example.org", "eve@evil.com;x@example.org"],
+    ["*@example.org", "eve@evil.com@example.org"],
+    ["*@example.org", "Eve<eve@evil.com>x@example.org"],
+    ["*@example.org", "eve@evil.com\uff0cx@example.org"],
+    ["npm *", "npm test; rm"],
+    ["npm **", "npm test&&rm"],
+    ["a*", "a|b"],
+    ["a*", "a$HOME"],
+    ["a*", "a`b`"],
+    ["a*", "a\nb"],
+    ["a*", "a'b"],
+    ["a*", 'a"b'],
+    ["a?b", "a b"],
+    ["**", "file:///etc/passwd"],
+    ["*/a", "data:/a"],
+    ["src/**", "src/..;/k"],
+    ["src/**", "src/%252e%252e/k"],
+    ["src/**", "src/%c0%ae%c0%ae/k"],
+    ["src/**/k", "src/%zz/k"],
+    ["src/*", "src/a\u2100b"],
   ])("%s does not cover %j", (glob, value) => expect(path(glob, value)).toBe(false));
+});
+
+const denied = (glob: string, value: unknown, tool = "write") =>
+  denial({ tool, verdict: "deny", pattern: { path: glob } }, { name: tool, arguments: { path: value } as never });
+
+describe("a glob that denies", () => {
+  test.each([
+    ["secrets/**", "secrets/b"],
+    ["secrets/**", "secrets/../secrets/b"],
+    ["secrets/**", "./secrets/b"],
+    ["secrets/**", "x/../secrets/b"],
+    ["secrets/**", "secrets\\b"],
+    ["secrets/**", "secrets%2fb"],
+    ["secrets/**", "%73ecrets/b"],
+    ["secrets/**", "secrets/x\u200b"],
+    ["secrets/**", "sec\u00adrets/x"],
+    ["secrets/**", "Secrets/b"],
+    ["Secrets/**", "secrets/b"],
+    ["secrets/**", "secrets//b"],
+    ["secrets/*", "secrets//b"],
+    ["secrets/**", "secrets./b"],
+    ["secrets/**", " secrets /b"],
+    ["secrets/**", "\uff53ecrets/b"],
+    ["secrets/b", "secrets/./b"],
+    ["./secrets/**", "secrets/b"],
+    ["secrets/**", ["notes/a", "secrets/b"]],
+    ["/repo/secrets/**", "/repo/x/../secrets/b"],
+    ["*@evil.com", "a@ok.com, eve@evil.com"],
+    ["https://*.evil.com/**", "https://u:p@a.evil.com:443/x"],
+    ["https://evil.com/**", "https:\\\\EVIL.com/x"],
+    ["https://evil.com/**", "https://evil.com.:8443/x"],
+  ])("%s denies %j", (glob, value) => expect(denied(glob, value)).toBe("yes"));
+
+  test.each([
+    ["secrets/**", "../secrets/b"],
+    ["secrets/**", "../repo/secrets/b"],
+    ["secrets/**", "/repo/secrets/b"],
+    ["secrets/**", "~/secrets/b"],
+    ["secrets/**", "C:\\repo\\secrets\\b"],
+    ["secrets/**", "C:secrets\\b"],
+    ["secrets/**", "file:///repo/secrets/b"],
+    ["secrets/**", "notes/a,secrets/b"],
+    ["secrets/**", "--file=secrets/b"],
+    ["secrets/**", "'secrets/b'"],
+    ["secrets/**", "s%c0%aecrets/b"],
+    ["secrets/**", "secret~1/b"],
+    ["secrets/**", "secrets::$INDEX_ALLOCATION/b"],
+    ["secrets/**", { name: "secrets/b" }],
+    ["/repo/secrets/**", "secrets/b"],
+    ["https://evil.com/**", "//evil.com/x"],
+  ])("%s leaves %j to a person", (glob, value) => expect(denied(glob, value)).toBe("maybe"));
+
+  test.each([
+    ["secrets/**", "notes/a"],
+    ["secrets/**", "./notes/a"],
+    ["secrets/**", "secrets2/a"],
+    ["secrets/**", "/tmp/a"],
+    ["secrets/**", "50% off, and more"],
+    ["secrets/*", "secrets/a/b"],
+    ["*@evil.com", "a@ok.com, b@ok.com"],
+    ["/etc/**", "/tmp/a"],
+    ["https://evil.com/**", "https://good.com/x"],
+    ["secrets/**", null],
+    ["secrets/**", []],
+  ])("%s says nothing of %j", (glob, value) => expect(denied(glob, value)).toBe("no"));
+
+  test("of a command takes what is put before or behind it, or asks", () => {
+    expect(denied("rm *", "rm -rf /a/b", "shell")).toBe("yes");
+    expect(denied("rm *", "RM  -rf x; ls", "shell")).toBe("yes");
+    expect(denied("rm *", "ls && rm -rf x", "shell")).toBe("maybe");
+    expect(denied("rm *", "ls -l", "shell")).toBe("no");
+  });
+});
+
+test("no other spelling of a denied path is free to run", () => {
+  const name = fc.stringMatching(/^[a-z]{1,4}$/);
+  const spellings: readonly ((path: string) => string)[] = [
+    (path) => `./${path}`,
+    (path) => `x/../${path}`,
+    (path) => path.replace("/", "/../secrets/"),
+    (path) => path.replaceAll("/", "\\"),
+    (path) => path.replaceAll("/", "//"),
+    (path) => path.replace("/", "%2f"),
+    (path) => path.replace("e", "%65"),
+    (path) => encodeURIComponent(encodeURIComponent(path)),
+    (path) => path.toUpperCase(),
+    (path) => `${path}\u200b`,
+    (path) => path.replace("c", "c\u2060"),
+    (path) => path.replace("/", " /"),
+    (path) => path.replace("/", "\uff0f"),
+    (path) => path.replace("s", "\u017f"),
+    (path) => `${path} `,
+    (path) => `/home/${path}`,
+    (path) => `file:///repo/${path}`,
+    (path) => `notes/a ${path}`,
+  ];
+  const globs = fc.constantFrom("secrets/**", "**/secrets/**", "s*/**", "./secrets/**", "SECRETS/**");
+  fc.assert(
+    fc.property(name, fc.subarray([...spellings], { minLength: 1, maxLength: 3 }), globs, (file, changes, glob) => {
+      const value = changes.reduce((path, change) => change(path), `secrets/${file}`);
+      expect([value, denied(glob, value)]).not.toEqual([value, "no"]);
+    }),
+  );
 });
 
 describe("the path of an argument", () => {

@@ -98,6 +98,25 @@ describe.each(STORES)("a remembered decision, %s", (_, open) => {
     expect(await server.rules()).toEqual([]);
   });
 
+  test("that denies a folder holds for its other spellings, and asks where they are unclear", async () => {
+    const on = await onStage();
+    const { written, tools } = writing();
+    const spellings = ["secrets/../secrets/b", "./secrets/b", "secrets%2fb", "Secrets/b", "/repo/secrets/b", "notes/b"];
+    const calls = [write("secrets/a"), write("notes/a")];
+    const server = await on.start({ script: [{ calls }, { calls: spellings.map((path) => write(path)) }], tools });
+    const request = await asked(on, server);
+    await on.end(server.deny("secrets/a", { remember: { pattern: { path: "secrets/**" } } }));
+    await on.end(server.approve("notes/a", { remember: {} }));
+    await on.end(eventsOf(request, { until: "waiting" }));
+    await on.settled();
+    expect(await waitingIds(server)).toEqual(["/repo/secrets/b"]);
+    expect(written).toEqual(["notes/a", "notes/b"]);
+    // The person who is asked may approve it.
+    await on.end(server.approve("/repo/secrets/b"));
+    await on.settled();
+    expect(written).toContain("/repo/secrets/b");
+  });
+
   test.each([
     ["request", [false, false]],
     ["lane", [true, false]],
