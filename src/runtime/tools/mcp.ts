@@ -2,8 +2,9 @@ import { ToolError } from "../../agent/definition/errors.ts";
 import { jsonSchema } from "../../agent/definition/schema.ts";
 import { mcpResult, type Tool, type ToolOptions } from "../../agent/definition/tool.ts";
 import { portableSha256 } from "../../thread/encoding.ts";
-import { isPlainObject, type JsonObject } from "../../thread/json.ts";
-import { refuseUnknownOptions } from "../../thread/options.ts";
+import { ignoreRejection } from "../../thread/errors.ts";
+import { describe, isPlainObject, type JsonObject } from "../../thread/json.ts";
+import { knownNames, refuseUnknownOptions } from "../../thread/options.ts";
 
 /** A connected MCP client, with the methods of `@modelcontextprotocol/sdk` 1 or `@modelcontextprotocol/client` 2. */
 export interface McpClient {
@@ -70,8 +71,11 @@ export async function mcpTools(
 ): Promise<{ [name: string]: Tool<JsonObject> }> {
   refuseUnknownOptions("mcpTools", options, { prefix: true, allow: true, approve: true, pin: true, maxTools: true });
   const { prefix = "", allow = true, approve = isDestructive, pin, maxTools = Number.POSITIVE_INFINITY } = options;
+  checkMcpOptions(options);
   const server = new McpServer(client);
-  const listed = (await server.list()).filter((tool) => isChosen(allow, tool));
+  const served = await server.list();
+  for (const [name, choice] of Object.entries({ allow, approve })) checkChoice(name, choice, served);
+  const listed = served.filter((tool) => isChosen("allow", allow, tool));
   if (listed.length > maxTools) {
     const message = `The MCP server has ${listed.length} tools, and maxTools is ${maxTools}. Choose some with allow, or raise it.`;
     throw new ToolError({ code: "mcp_too_many_tools", message });
@@ -79,14 +83,43 @@ export async function mcpTools(
   if (pin !== undefined) checkPins(listed, pin);
   const tools: { [name: string]: Tool<JsonObject> } = {};
   for (const tool of listed) {
-    tools[freeName(`${prefix}${tool.name}`, tools)] = toolOf(server, tool, isChosen(approve, tool));
+    tools[freeName(`${prefix}${tool.name}`, tools)] = toolOf(server, tool, isChosen("approve", approve, tool));
   }
   return tools;
 }
 
-function isChosen(choice: McpChoice, tool: McpTool): boolean {
-  if (typeof choice === "function") return choice(tool);
-  return typeof choice === "boolean" ? choice : choice.includes(tool.name);
+function isChosen(option: string, choice: McpChoice, tool: McpTool): boolean {
+  if (typeof choice !== "function") return typeof choice === "boolean" ? choice : choice.includes(tool.name);
+  const answer: unknown = choice(tool);
+  if (typeof answer === "boolean") return answer;
+  ignoreRejection(answer);
+  throw invalid(option, `must return true or false for ${tool.name}, not ${describe(answer)}`);
+}
+
+/** Of callers without types. A choice that is misread would let tools run without an approval. */
+function checkMcpOptions({ prefix, pin, maxTools }: McpOptions): void {
+  if (prefix !== undefined && typeof prefix !== "string") throw invalid("prefix", "must be text");
+  if (pin !== undefined && !isPlainObject(pin)) throw invalid("pin", "must be an object of hashes by name");
+  if (maxTools === undefined || (typeof maxTools === "number" && maxTools >= 0)) return;
+  throw invalid("maxTools", "must be a number from 0");
+}
+
+function checkChoice(option: string, choice: unknown, served: readonly McpTool[]): void {
+  if (typeof choice === "boolean" || typeof choice === "function") return;
+  if (!Array.isArray(choice)) {
+    throw invalid(option, `must be true, false, a list of names or a function, not ${describe(choice)}`);
+  }
+  const names = served.map(({ name }) => name);
+  const unknown: unknown = choice.find((name) => !names.includes(name));
+  if (unknown === undefined && !choice.includes(undefined)) return;
+  const given = typeof unknown === "string" ? JSON.stringify(unknown.toWellFormed()) : describe(unknown);
+  const known = knownNames(typeof unknown === "string" ? unknown : "", names);
+  throw invalid(option, `takes the names of the server, without the prefix, and it has no tool ${given}. ${known}`);
+}
+
+function invalid(option: string, trouble: string): ToolError {
+  const message = `mcpTools: ${option} ${trouble}${trouble.endsWith(".") ? "" : "."}`;
+  return new ToolError({ code: "invalid_options", path: option, message });
 }
 
 function isDestructive({ annotations }: McpTool): boolean {

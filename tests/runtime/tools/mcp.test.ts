@@ -175,6 +175,30 @@ describe("the definitions of a server", () => {
     await expect(mcpTools(client, { maxTools: 2 })).rejects.toMatchObject({ code: "mcp_too_many_tools" });
   });
 
+  test.each([
+    [{ approve: ["delete-all"] }, "Did you mean delete_all?"],
+    [{ prefix: "a.", approve: ["a.delete_all"] }, "without the prefix"],
+    [{ approve: "delete" }, "approve must be"],
+    [{ approve: null }, "approve must be"],
+    [{ approve: [undefined] }, "it has no tool undefined"],
+    [{ approve: async () => false }, "approve must return"],
+    [{ allow: "reader" }, "allow must be"],
+    [{ allow: ["raed"] }, "Did you mean read?"],
+    [{ allow: () => 1 }, "allow must return"],
+    [{ allow: ["read"], approve: ["delete_all", 3] }, "it has no tool"],
+    [{ pin: "abc" }, "pin must be"],
+    [{ maxTools: "3" }, "maxTools must be"],
+    [{ prefix: 1 }, "prefix must be"],
+  ])("are not taken with a choice that is misspelled or no choice: %j", async (options, part) => {
+    const error: unknown = await mcpTools(new ClientOne(["read", "delete_all"]), options as never).catch((e) => e);
+    expect(error).toMatchObject({ code: "invalid_options", message: expect.stringContaining(part) });
+  });
+
+  test("may be named for an approval and left out", async () => {
+    const client = new ClientOne(["read", "delete_all"]);
+    expect(Object.keys(await mcpTools(client, { allow: ["read"], approve: ["delete_all"] }))).toEqual(["read"]);
+  });
+
   test("that are new or have changed are refused until their hashes are approved", async () => {
     const [one, other] = [listed("a", { readOnlyHint: true }), listed("b")];
     const first = await refusal(mcpTools(serving(one, other), { pin: {} }));
