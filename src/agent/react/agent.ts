@@ -10,7 +10,16 @@ import type { EventDraft } from "../event.ts";
 import type { CallBasis } from "../model-call.ts";
 import type { DeferredCommand, Failure, Steer } from "../signal.ts";
 import type { ReactSettings } from "./settings.ts";
-import { evolve, hasOpenCalls, INITIAL_STATE, type OpenCall, openCalls, type ReactState, type Run } from "./state.ts";
+import {
+  type EndedRun,
+  evolve,
+  hasOpenCalls,
+  INITIAL_STATE,
+  type OpenCall,
+  openCalls,
+  type ReactState,
+  type Run,
+} from "./state.ts";
 
 /** Up to which entry to summarize, and with which policy. */
 export interface SummaryGoal {
@@ -153,6 +162,12 @@ export function addDirectives(step: Step, ...directives: readonly Directive[]): 
 
 export function emitEvent(step: Step, { requestId, runId, iteration }: Run, event: EventDraft): Step {
   return addDirectives(step, { type: "emit", requestId, runId, iteration, event });
+}
+
+/** How a run has ended, also when the next one has begun since. Undefined when its end is not in the log. */
+export function endedRun({ thread, state: { last } }: ReactAgent, runId: string): EndedRun | undefined {
+  if (last?.run.runId === runId) return last;
+  return thread.filterByRef("runId", runId, { partial: true }).reduce(evolve, INITIAL_STATE).last;
 }
 
 /** When the next approval stops to wait, in milliseconds since 1970. */

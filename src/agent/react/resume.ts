@@ -4,6 +4,7 @@ import {
   addDirectives,
   commitEntries,
   emitEvent,
+  endedRun,
   hadPendingWork,
   hasPendingWork,
   isGuarded,
@@ -16,7 +17,7 @@ import {
 import { attemptEntry, resultEntry, toolStartedEntry } from "./entries.ts";
 import { completeRequest, emitResults, errorOutcome, failRequest, finishRun } from "./finish.ts";
 import { noticeSummary, startNextCall } from "./next-call.ts";
-import { evolve, hasOpenCalls, INITIAL_STATE, type OpenCall, openCalls, type Run } from "./state.ts";
+import { hasOpenCalls, type OpenCall, openCalls, type Run } from "./state.ts";
 import { deadlineFailure, scheduleTimeLimit, timeLimitFailure } from "./time-limit.ts";
 import { awaitDirective, continueAfterResult, continueAfterTools, denyCall, endIfIdle, executeCall } from "./tools.ts";
 
@@ -102,7 +103,7 @@ export function handleNotice(agent: ReactAgent): Step {
 
 /** Another writer has ended the run. Emits its end in this process. */
 function emitForeignEnd(agent: ReactAgent, runId: string): Step {
-  const { last } = agent.thread.filterByRef("runId", runId, { partial: true }).reduce(evolve, INITIAL_STATE);
+  const last = endedRun(agent, runId);
   if (last === undefined) return updateFlight(unchanged(agent), NOTHING_IN_FLIGHT);
   const { run, end } = last;
   const abort = { type: "abort", requestId: run.requestId, runId, reason: "The request was ended elsewhere." } as const;

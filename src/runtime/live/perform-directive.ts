@@ -1,6 +1,6 @@
 import type { Directive } from "../../agent/directive.ts";
 import type { EventDraft } from "../../agent/event.ts";
-import { waitingCalls } from "../../agent/react/agent.ts";
+import { endedRun, waitingCalls } from "../../agent/react/agent.ts";
 import type { Failure } from "../../agent/signal.ts";
 import { requestCancelled, requestFailed } from "../request/request-error.ts";
 import { currentRequest, effects, startWork, update, updateRequest, wait } from "./decision.ts";
@@ -159,8 +159,9 @@ function mintToken(
 /** The request has ended: its result is settled. */
 function settleRequest(decision: Decision, requestId: string): Decision {
   const { request, agent } = decision.live;
-  const { last } = agent.state;
-  if (request?.id !== requestId || request.phase === "over" || last?.run.requestId !== requestId) return decision;
+  if (request?.id !== requestId || request.phase === "over") return decision;
+  const last = endedRun(agent, request.runId);
+  if (last === undefined) return decision;
   const over = updateRequest(decision, { phase: "over", object: undefined });
   const { end } = last;
   switch (end.status) {

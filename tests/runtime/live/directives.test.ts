@@ -9,6 +9,7 @@ import {
   all,
   answer,
   appended,
+  ask,
   asking,
   calling,
   cancel,
@@ -50,6 +51,18 @@ describe("a request", () => {
     const { id, directive } = find(begun, "start");
     expect(begun.live).toMatchObject({ work: [id], lastCall: { directive } });
     expect(begun.live.lastCall?.agent).toBe(begun.live.agent);
+  });
+
+  test("that ends elsewhere before the next one begins there settles with its end", () => {
+    const waits = waiting();
+    const ended = written(waits, command(cancel));
+    const again = { ...asking, ask: { ...ask, id: "ask 2", requestId: "req_2" } };
+    const next = written(ended, again, { ...prepared, askId: "ask 2" }).live.agent;
+    const reading = decided(waits, command({ type: "notice" }));
+    const read = decided(reading, { type: "caught_up", id: find(reading, "catch_up").id, agent: next });
+    expect(events(read)).toEqual(["request_cancelled"]);
+    expect(find(read, "reject").error).toMatchObject({ code: "request_cancelled", requestId: "req_1" });
+    expect(read.live.request).toMatchObject({ id: "req_1", phase: "over" });
   });
 
   test("that completes settles with its end, and its thread may be shortened", () => {
