@@ -1,8 +1,8 @@
 import type { AgentContext, AgentOutput, AnyAgent, InferOutput } from "../../agent/definition/config.ts";
 import type { InputSchema } from "../../agent/definition/schema.ts";
-import { storedWaitingCalls, type WaitingCall, waitingCalls } from "../../agent/react/agent.ts";
+import { type ReactAgent, storedWaitingCalls, type WaitingCall, waitingCalls } from "../../agent/react/agent.ts";
 import { rulesOf } from "../../agent/react/permission-rules.ts";
-import { type ReactSettings, reactSettings } from "../../agent/react/settings.ts";
+import { reactSettings } from "../../agent/react/settings.ts";
 import type { PermissionRule } from "../../lanes/setting.ts";
 import type { ExplainedEntry, ProjectionMeta } from "../../projection/projection.ts";
 import { StaleHolderError, ThreadHeldError } from "../../stores/errors.ts";
@@ -11,7 +11,6 @@ import type { Content, UserMessage } from "../../thread/message.ts";
 import { checkName } from "../../thread/options.ts";
 import type { Thread } from "../../thread/thread.ts";
 import { ignoreErrorsOf, systemWarn } from "../callbacks.ts";
-import type { Live } from "../live/live.ts";
 import {
   checkDecider,
   checkGetOptions,
@@ -25,7 +24,7 @@ import type { AgentRequest, SteerAnswer } from "../request/request.ts";
 import { RequestError } from "../request/request-error.ts";
 import type { AgentServer } from "../server/agent-server.ts";
 import { askedBefore } from "../server/ask.ts";
-import { explain, view } from "../server/explain.ts";
+import { explain, readView, type ViewedThread, view } from "../server/explain.ts";
 import type {
   ApproveOptions,
   AskArguments,
@@ -39,7 +38,6 @@ import type {
   StopOptions,
 } from "../server/options.ts";
 import { amendCommand, type PendingCommand, pendingCommands, rereadInbox, withdrawCommand } from "../server/pending.ts";
-import { settingsFor } from "../server/settings.ts";
 import { LEASE_TTL_MS } from "../server/start.ts";
 import { type ThreadUsage, usageOfThread } from "../server/thread-usage.ts";
 import { FIRST, loadAgent } from "../session/load.ts";
@@ -223,7 +221,7 @@ export class AgentHost<Given extends AnyAgent = AnyAgent> implements AsyncDispos
    * claim nothing: a thread that is not live here, or that another process holds, is read from the store.
    */
   async thread(threadId: string): Promise<Thread> {
-    return (await this.#read(threadId, async () => reactSettings())).agent.thread;
+    return (await this.#read(threadId)).thread;
   }
 
   /** The calls of a thread that wait for a decision or a result from outside, in order. Claims nothing. */
@@ -232,8 +230,8 @@ export class AgentHost<Given extends AnyAgent = AnyAgent> implements AsyncDispos
   waiting(options?: WaitingListOptions): Promise<WaitingList>;
   async waiting(of: string | WaitingListOptions = {}): Promise<readonly WaitingCall[] | WaitingList> {
     if (typeof of !== "string") return listWaiting(this.#options.store, this.#ports, of);
-    const read = this.#read(of, () => this.#settingsOf(of));
-    const calls = read.then(({ agent, isLive }) => (isLive ? waitingCalls(agent) : storedWaitingCalls(agent)));
+    const isLive = this.#threads.live(of) !== undefined;
+    const calls = this.#viewed(of).then(({ agent }) => (isLive ? waitingCalls(agent) : storedWaitingCalls(agent)));
     return calls.catch(this.#unlessAsked(of, []));
   }
 
@@ -242,12 +240,12 @@ export class AgentHost<Given extends AnyAgent = AnyAgent> implements AsyncDispos
    * have. Claims nothing.
    */
   async explain(threadId: string): Promise<readonly ExplainedEntry[]> {
-    return explain(this.#options.store, await this.#read(threadId, () => this.#settingsOf(threadId)));
+    return explain(await this.#viewed(threadId), this.#threads.live(threadId)?.live.lastCall);
   }
 
   /** Facts about the context that the next call of a thread would have. Claims nothing. */
   async view(threadId: string): Promise<ProjectionMeta> {
-    return view(this.#options.store, (await this.#read(threadId, () => this.#settingsOf(threadId))).agent);
+    return view(await this.#viewed(threadId));
   }
 
   /** The usage of all requests of a thread. Claims nothing. */
@@ -288,7 +286,7 @@ export class AgentHost<Given extends AnyAgent = AnyAgent> implements AsyncDispos
 
   /** The permission rules of a thread, as `server.rules` lists them. Claims nothing. */
   async rules(threadId: string): Promise<readonly PermissionRule[]> {
-    return rulesOf((await this.#read(threadId, async () => reactSettings())).agent);
+    return rulesOf(await this.#read(threadId));
   }
 
   /** Revokes a rule; false when no rule has this id. While another process runs the thread: `thread_held`. */
@@ -377,22 +375,16 @@ export class AgentHost<Given extends AnyAgent = AnyAgent> implements AsyncDispos
   }
 
   /** Reads a thread that is live here, or else from the store. */
-  async #read(
-    threadId: string,
-    settingsOf: () => Promise<ReactSettings>,
-  ): Promise<Pick<Live, "agent" | "lastCall"> & { readonly isLive: boolean }> {
+  async #read(threadId: string): Promise<ReactAgent> {
     checkName("threadId", threadId);
-    const live = this.#threads.live(threadId)?.live;
-    if (live !== undefined) return { agent: live.agent, lastCall: live.lastCall, isLive: true };
-    return {
-      agent: await loadAgent(this.#options.store, threadId, await settingsOf(), this.#ports),
-      lastCall: undefined,
-      isLive: false,
-    };
+    const live = this.#threads.live(threadId);
+    return live?.agent ?? loadAgent(this.#options.store, threadId, reactSettings(), this.#ports);
   }
 
-  async #settingsOf(threadId: string): Promise<ReactSettings> {
-    return settingsFor(await this.#agentOf(threadId), { ports: this.#ports });
+  async #viewed(threadId: string): Promise<ViewedThread> {
+    checkName("threadId", threadId);
+    const live = this.#threads.live(threadId);
+    return live ?? readView(this.#options, threadId, await this.#agentOf(threadId), this.#ports);
   }
 
   /** The agent of a thread that is not live here. */

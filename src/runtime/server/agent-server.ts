@@ -171,7 +171,7 @@ export class AgentServer<Given extends AnyAgent = AnyAgent> implements AsyncDisp
 
   /** The status of every entry in the view of the last model call. Before the first call: in the view that it would have. */
   async explain(): Promise<readonly ExplainedEntry[]> {
-    return explain(this.#live.options.store, this.#live.live);
+    return explain(this.#live, this.#live.live.lastCall);
   }
 
   /**
@@ -179,7 +179,7 @@ export class AgentServer<Given extends AnyAgent = AnyAgent> implements AsyncDisp
    * or summarizer is called.
    */
   async view(): Promise<ProjectionMeta> {
-    return view(this.#live.options.store, this.#live.agent);
+    return view(this.#live);
   }
 
   /** The usage of all requests of the thread, with the cost by `limits.costUsd` of the agent. */

@@ -1,3 +1,5 @@
+import type { AnyAgent } from "../../agent/definition/config.ts";
+import { modelNames } from "../../agent/definition/language-model.ts";
 import type { CallEnvironment, CallRecord } from "../../agent/model-call.ts";
 import type { ReactAgent } from "../../agent/react/agent.ts";
 import {
@@ -16,19 +18,56 @@ import type { ThreadStore } from "../../stores/port.ts";
 import { loadMissing } from "../../stores/project-from-store.ts";
 import type { ToolSpec } from "../../thread/message.ts";
 import type { Thread } from "../../thread/thread.ts";
+import { ignoreErrorsOf } from "../callbacks.ts";
 import { callIn, callsBack } from "../calls/find-call.ts";
 import { callBlob } from "../calls/rebuild-call.ts";
 import type { Live } from "../live/live.ts";
+import { findModels, type ModelSources, setModels } from "../model/find-models.ts";
+import type { ThreadOptions } from "../perform/scene.ts";
+import type { RuntimePorts } from "../ports.ts";
+import { loadAgent } from "../session/load.ts";
+import type { ServerOptions } from "./options.ts";
+import { loadCounter } from "./request-values.ts";
+import { settingsFor } from "./settings.ts";
+
+/** A thread that is live here, or was read from the store. */
+export interface ViewedThread extends ModelSources {
+  readonly agent: ReactAgent;
+  readonly options: ModelSources["options"] & Pick<ThreadOptions, "store">;
+}
+
+/** A thread that is not live here. */
+export async function readView(
+  { store, resolveModel, onError }: Pick<ServerOptions<AnyAgent>, "store" | "resolveModel" | "onError">,
+  threadId: string,
+  definition: AnyAgent,
+  ports: RuntimePorts,
+): Promise<ViewedThread> {
+  const agent = await loadAgent(store, threadId, await settingsFor(definition, { ports }), ports);
+  const options = { definition, store, resolveModel, threadId, onError: ignoreErrorsOf(onError) };
+  return { agent, options, hookLimit: { ports, timeoutMs: definition.hookTimeoutMs } };
+}
+
+/** The agent with the models of the next call: those of the open request, else those that were set. */
+async function withNextModels(place: ViewedThread): Promise<ReactAgent> {
+  const { agent, options } = place;
+  const held = heldFor(agent);
+  const choice = agent.state.run?.options.model ?? setModels(options.definition, held);
+  if (choice === undefined) return agent;
+  const found = await findModels(place, choice).catch(() => undefined);
+  const [model, ...fallbacks] = modelNames(found ?? choice);
+  const exactCounter = await loadCounter(place, held.contextPolicy ?? {}, model);
+  return { ...agent, settings: { ...agent.settings, model, fallbacks, ...(exactCounter && { exactCounter }) } };
+}
 
 /**
  * The status of every entry in the view of the last call: the last one of this process, else the last one in the log.
  * Without a call, in the view of the next call. Loads the entries that this needs.
  */
-export async function explain(
-  store: ThreadStore,
-  { lastCall, agent }: Pick<Live, "lastCall" | "agent">,
-): Promise<readonly ExplainedEntry[]> {
-  const call = lastCall === undefined ? await recordedView(store, agent) : begunView(lastCall);
+export async function explain(place: ViewedThread, lastCall?: Live["lastCall"]): Promise<readonly ExplainedEntry[]> {
+  const { store } = place.options;
+  const call = lastCall === undefined ? await recordedView(store, place.agent) : begunView(lastCall);
+  const agent = call === undefined ? await withNextModels(place) : place.agent;
   for (let { thread } = lastCall?.agent ?? agent; ; ) {
     try {
       return call === undefined ? explainNext({ ...agent, thread }) : explainCall(call, agent, thread);
@@ -44,7 +83,9 @@ export function explainNext(agent: ReactAgent): readonly ExplainedEntry[] {
 }
 
 /** The facts about the context of the next call. Loads the entries that this needs. */
-export async function view(store: ThreadStore, agent: ReactAgent): Promise<ProjectionMeta> {
+export async function view(place: ViewedThread): Promise<ProjectionMeta> {
+  const agent = await withNextModels(place);
+  const { store } = place.options;
   for (let { thread } = agent; ; ) {
     try {
       return agent.settings.projector.project(nextInput({ ...agent, thread })).meta;
@@ -68,7 +109,7 @@ function nextInput(agent: ReactAgent): ProjectionInput {
 }
 
 /** How a call was projected. */
-interface CallView extends Pick<CallRecord, "basisLastSeq" | "lane"> {
+interface CallView extends Pick<CallRecord, "basisLastSeq" | "lane" | "model"> {
   readonly policy: ContextPolicy;
   readonly environment: CallEnvironment;
 }
@@ -100,8 +141,7 @@ async function lastRecord(store: ThreadStore, thread: Thread): Promise<CallRecor
 function explainCall(call: CallView, agent: ReactAgent, thread: Thread): readonly ExplainedEntry[] {
   const { settings } = agent;
   const { projector, readers } = settings;
-  const model = currentModel(agent);
-  const { basisLastSeq, lane, policy, environment } = call;
+  const { basisLastSeq, lane, policy, environment, model } = call;
   const { systemPrompt: system, tools } = environment;
   return projector.explain({
     model,

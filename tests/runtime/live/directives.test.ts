@@ -57,7 +57,7 @@ describe("a request", () => {
     const waits = waiting();
     const ended = written(waits, command(cancel));
     const again = { ...asking, ask: { ...ask, id: "ask 2", requestId: "req_2" } };
-    const next = written(ended, again, { ...prepared, askId: "ask 2" }).live.agent;
+    const next = written(ended, again, { type: "prepared", askId: "ask 2", given: {} }).live.agent;
     const reading = decided(waits, command({ type: "notice" }));
     const read = decided(reading, { type: "caught_up", id: find(reading, "catch_up").id, agent: next });
     expect(events(read)).toEqual(["request_cancelled"]);

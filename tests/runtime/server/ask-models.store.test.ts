@@ -1,4 +1,4 @@
-import { memoryStore, type ProviderModel } from "heddle";
+import { AgentHost, defineAgent, memoryStore, type ProviderModel } from "heddle";
 import { recordedCall } from "heddle/core";
 import { sqliteStore } from "heddle/sqlite";
 import { type ScriptedStep, scriptedModel } from "heddle/testing";
@@ -87,6 +87,25 @@ describe.each([
     await on.end(second.setModel(null));
     expect(await end(on, second.ask("5?"))).toBe("Own again.");
     expect(await proveAll(on.store, on.threadId)).toBe(5);
+  });
+
+  test("that was set is that of the next view, in any process", async () => {
+    const on = await stage({ store: open() });
+    const large = scriptedModel([], { provider: "anthropic", modelId: "claude-sonnet-4-5", after: on.ports.after });
+    const config = { model: named(on, "own", ["Own."]), models: { large } };
+    const server = await on.start(config);
+    const host = AgentHost.create({ agent: defineAgent(config), store: on.store, ports: on.ports });
+    const windows = async () =>
+      (await Promise.all([server.view(), host.view(on.threadId)])).map(({ budget }) => budget.maxInputTokens);
+    await on.end(server.setModel("large"));
+    expect(await windows()).toEqual([100_000, 100_000]);
+    const other = AgentHost.create({ agent: defineAgent({ model: config.model }), store: on.store, ports: on.ports });
+    expect((await other.view(on.threadId)).budget.maxInputTokens).toBe(32_000); // it does not find the model
+    await on.end(other.stop());
+    await on.end(server.setModel(null));
+    expect(await windows()).toEqual([32_000, 32_000]);
+    expect(await end(on, server.ask("1?"))).toBe("Own.");
+    await on.end(host.stop());
   });
 
   test("that was set and is not found by the process that takes a request over fails it as model_unresolved", async () => {
