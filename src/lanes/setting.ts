@@ -219,9 +219,10 @@ function areNames(value: unknown): boolean {
   return Array.isArray(value) && value.length > 0 && value.every((name) => typeof name === "string" && name !== "");
 }
 
-function troubleInRule({ tool, verdict, pattern }: JsonObject): string | undefined {
+function troubleInRule({ tool, verdict, pattern, hash }: JsonObject): string | undefined {
   if (typeof tool !== "string" || tool === "") return "The tool of a rule must be the name of a tool";
   if (verdict !== "allow" && verdict !== "deny") return "The verdict of a rule must be allow or deny";
+  if (hash !== undefined && typeof hash !== "string") return "The hash of a rule must be text";
   if (pattern === undefined) return undefined;
   const globs = isPlainObject(pattern) ? Object.entries(pattern) : [];
   const isGood = globs.length > 0 && globs.every(([path, glob]) => path !== "" && typeof glob === "string");

@@ -168,6 +168,8 @@ export type RuleValue = {
   readonly verdict: "allow" | "deny";
   /** Globs by the path of an argument, such as `{ "file.path": "src/**" }`. Default: all calls of the tool. */
   readonly pattern?: { readonly [path: string]: string };
+  /** The hash of the specification that the tool had. A rule that allows holds for no other one. */
+  readonly hash?: string;
 };
 
 /** A setting of the thread, or of one lane. It holds for the requests that are asked after it; a rule holds at once. */

@@ -1,10 +1,18 @@
-import { checkSetting, heldRules, type PermissionRule, SettingError, settingId } from "../../lanes/setting.ts";
+import {
+  checkSetting,
+  heldRules,
+  type PermissionRule,
+  SettingError,
+  settingId,
+  toolSetting,
+} from "../../lanes/setting.ts";
 import type { EntryInput } from "../../thread/entry.ts";
 import { isPlainObject, type JsonObject, type JsonValue, sameJson } from "../../thread/json.ts";
 import type { RuleValue } from "../../thread/kinds.ts";
 import type { ToolCall } from "../../thread/message.ts";
 import type { Remember } from "../signal.ts";
 import type { ReactAgent } from "./agent.ts";
+import { heldFor, shownTools } from "./call-context.ts";
 import { callRefs } from "./entries.ts";
 import { allowsText, type Denial, deniesText } from "./permission-glob.ts";
 import { type OpenCall, openCalls, type Run } from "./state.ts";
@@ -19,15 +27,25 @@ export function rulesOf({ thread, state: { run, activeContextRef } }: ReactAgent
  * denies it, so that a person is asked.
  */
 export function ruleFor(agent: ReactAgent, call: RuledCall): PermissionRule | undefined {
-  const rules = rulesOf(agent);
+  const rules = rulesOf(agent).filter(({ tool }) => tool === call.name);
   const denying = rules.find((rule) => rule.verdict === "deny" && denial(rule, call) === "yes");
-  if (denying !== undefined || mayBeDenied(agent, call)) return denying;
-  return rules.findLast((rule) => rule.verdict === "allow" && covers(rule, call));
+  if (rules.length === 0 || denying !== undefined || mayBeDenied(agent, call)) return denying;
+  const hash = hashOf(agent, call.name);
+  return rules.findLast((rule) => rule.verdict === "allow" && rule.hash === hash && covers(rule, call));
 }
 
 /** Whether a rule denies a call, or could deny it: then no call runs without a decision. */
 export function mayBeDenied(agent: ReactAgent, call: RuledCall): boolean {
-  return rulesOf(agent).some((rule) => rule.verdict === "deny" && denial(rule, call) !== "no");
+  return rulesOf(agent).some((rule) => {
+    if (rule.verdict !== "deny" || rule.tool !== call.name) return false;
+    return denial(rule, call) !== "no" || rule.hash !== hashOf(agent, call.name);
+  });
+}
+
+/** The hash of a tool's specification in the open request. With another one the arguments may have another meaning. */
+function hashOf(agent: ReactAgent, name: string): string | undefined {
+  const spec = shownTools(agent, heldFor(agent), agent.state.run?.options.askedTools).find((one) => one.name === name);
+  return spec && toolSetting(spec).hash;
 }
 
 type RuledCall = Pick<ToolCall, "name" | "arguments">;
@@ -61,7 +79,9 @@ export function ruleEntries(
 ): readonly EntryInput[] {
   if (remember === undefined) return [];
   const { opId, tool = call.name, pattern, scope = "request" } = remember;
-  const value = { tool, verdict: approved ? "allow" : "deny", ...(pattern && { pattern }) } as const;
+  const hash = hashOf(agent, tool);
+  const verdict = approved ? "allow" : "deny";
+  const value = { tool, verdict, ...(pattern && { pattern }), ...(hash !== undefined && { hash }) } as const;
   const payload = checkSetting(
     {
       opId,

@@ -155,6 +155,30 @@ describe.each(STORES)("a remembered decision, %s", (_, open) => {
     await on.end(third.stop({ graceMs: 0 }));
   });
 
+  test.each([
+    ["description", { description: "Deletes the disk." }],
+    ["schema", { inputSchema: { type: "object", properties: { path: {}, force: {} } } }],
+  ])("holds for the tool as it was: with another %s a person is asked again", async (_, change) => {
+    const on = await onStage();
+    const { written, tools } = writing();
+    const first = await on.start({ script: [{ calls: [write("src/a"), write("etc/a")] }, "Done."], tools });
+    const request = await asked(on, first);
+    await on.end(first.approve("src/a", { remember: { ...IN_SRC, scope: "thread" } }));
+    await on.end(first.deny("etc/a", { remember: { pattern: { path: "etc/**" }, scope: "thread" } }));
+    await on.end(request.result);
+    await on.end(first.stop());
+    const changed = { write: { ...tools.write, ...change, needsApproval: false } };
+    const calls = [write("src/b"), write("etc/b")];
+    const second = await on.start({ script: [{ calls }], tools: changed as never });
+    await asked(on, second);
+    expect([await waitingIds(second), written]).toEqual([["src/b"], ["src/a"]]);
+    await on.end(second.cancel());
+    await on.end(second.stop());
+    const third = await on.start({ script: [{ calls: [write("src/c")] }, "Done."], tools });
+    await on.end((await on.end(third.ask("More."))).result);
+    expect(written).toEqual(["src/a", "src/c"]);
+  });
+
   test("is found before the loaded end of a long thread, and one that was revoked is not", async () => {
     const on = await onStage();
     const { written, tools } = writing();
