@@ -345,7 +345,7 @@ export interface AgentConfig<
     | undefined;
   /**
    * Called after each tool that ran here, before its result is stored. The returned content is stored and shown to the model; the
-   * `details` stay. If it throws or is late, the result stays as it was. Default: none.
+   * `details` stay. If it throws, is late or returns something else, the content is withheld: the model reads `result_withheld`. Default: none.
    */
   readonly afterToolCall?:
     | ((

@@ -10,7 +10,7 @@ import { RequestError } from "../request/request-error.ts";
 import { hookAnswer } from "../time-limits.ts";
 import { approvalNeeded } from "../tools/approval.ts";
 import { runLimited } from "../tools/limits.ts";
-import { errorAnswer } from "../tools/outcome.ts";
+import { errorAnswer, withheldAnswer } from "../tools/outcome.ts";
 import { shownContent } from "../tools/result.ts";
 import { runTool } from "../tools/run-tool.ts";
 import { checkArguments } from "../tools/validate.ts";
@@ -150,7 +150,7 @@ async function run(scene: Scene, directive: ToolExec, request: LiveRequest): Pro
 
 const AFTER = { name: "afterToolCall", code: "after_tool_call_failed" };
 
-/** The result as `afterToolCall` changes it. The tool has run, so a failure of the hook leaves the result as it is. */
+/** The result as `afterToolCall` changes it. Where the hook fails the content is withheld, because it may hold what was to be hidden. */
 async function shownOutcome(
   scene: Scene,
   directive: ToolExec,
@@ -168,7 +168,7 @@ async function shownOutcome(
     return { ...shownContent(shown, outcome), ...more };
   } catch (error) {
     if (!request.abort.signal.aborted) scene.onError(error, { ...originOf(scene, directive), code: AFTER.code });
-    return outcome;
+    return { ...withheldAnswer(directive.call.name), ...more };
   }
 }
 

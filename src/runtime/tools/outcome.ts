@@ -86,6 +86,12 @@ export function hiddenAnswer(name: string, why: string): ToolAnswer {
   return errorAnswer({ code: "tool_output_failed", message, retryable: false }, forModel);
 }
 
+/** The tool ran, but the agent's `afterToolCall` failed. */
+export function withheldAnswer(name: string): ToolAnswer {
+  const message = `The tool ${name} ran, but its result is withheld because afterToolCall failed. Do not call it again only for this.`;
+  return errorAnswer({ code: "result_withheld", message, retryable: false });
+}
+
 /** The answer for a thrown error. Telemetry and streams to users get the failure, so it has the message of a ToolError only. */
 export function thrownAnswer(name: string, error: unknown): ToolAnswer {
   const text = messageOf(error);

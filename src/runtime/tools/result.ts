@@ -88,7 +88,8 @@ export function shownContent(
 ): Pick<ToolOutcome, "content" | "isError"> {
   const { content: changed = content, isError: failed = isError } = Object(shown ?? {}) as Partial<ToolOutcome>; // checked below
   const isContent = typeof changed === "string" || Array.isArray(changed);
-  if ((shown !== undefined && !isPlainObject(shown)) || !isContent || typeof failed !== "boolean") {
+  const isChange = isPlainObject(shown) && (shown["content"] !== undefined || shown["isError"] !== undefined);
+  if ((shown !== undefined && !isChange) || !isContent || typeof failed !== "boolean") {
     throw new TypeError("afterToolCall must return { content?: text or parts, isError?: boolean }, or undefined.");
   }
   if (changed === content) return { content, isError: failed };

@@ -47,8 +47,11 @@ describe.each(stores)("afterToolCall, with %s", (_, open) => {
     ["never answers", () => new Promise(() => undefined)],
     ["returns a text", () => "warm"],
     ["returns no content", () => ({ content: 7 })],
+    ["returns another field", () => ({ contents: "warm" })],
+    ["returns nothing to change", () => ({})],
+    ["returns null", () => null],
   ];
-  test.each(failing)("that %s leaves the result as it is, and is reported", async (_, after) => {
+  test.each(failing)("that %s withholds the result, keeps the details, and is reported", async (_, after) => {
     const on = await stage({ store: open() });
     const codes: string[] = [];
     const server = await on.start(
@@ -57,11 +60,16 @@ describe.each(stores)("afterToolCall, with %s", (_, open) => {
     );
     expect((await on.end((await on.end(server.ask("Go."))).result)).text).toBe("Done.");
     const stored = (await on.log()).find(({ payload }) => payload["role"] === "tool");
-    expect(stored?.payload).toMatchObject({ content: "18 degrees", details });
+    expect(stored?.payload).toMatchObject({
+      content: expect.stringContaining("result_withheld"),
+      isError: true,
+      details,
+    });
+    expect(JSON.stringify(await on.log())).not.toContain("18 degrees");
     expect(codes).toEqual(["after_tool_call_failed probe"]);
   });
 
-  test("a cancel while it waits keeps the result", async () => {
+  test("a cancel while it waits withholds the result", async () => {
     const on = await stage({ store: open() });
     const afterToolCall = (): Promise<undefined> => new Promise(() => undefined);
     const server = await on.start({ script: [{ calls }], tools, afterToolCall });
@@ -70,6 +78,11 @@ describe.each(stores)("afterToolCall, with %s", (_, open) => {
     await on.end(server.cancel());
     await on.end(request.result.catch(() => undefined));
     const stored = (await on.log()).find(({ payload }) => payload["role"] === "tool");
-    expect(stored?.payload).toMatchObject({ content: "18 degrees", details });
+    expect(stored?.payload).toMatchObject({
+      content: expect.stringContaining("result_withheld"),
+      isError: true,
+      details,
+    });
+    expect(JSON.stringify(await on.log())).not.toContain("18 degrees");
   });
 });
