@@ -176,6 +176,12 @@ export function nextDeadline({ state: { run } }: ReactAgent): number | undefined
   return deadlines.length === 0 ? undefined : Math.min(...deadlines);
 }
 
+/** When the open request must be looked at again: at the next deadline of an approval, or at its own. */
+export function nextDue(agent: ReactAgent): number | undefined {
+  const [approval, own] = [nextDeadline(agent), agent.state.run?.options.deadline];
+  return approval === undefined || own === undefined ? (approval ?? own) : Math.min(approval, own);
+}
+
 /** A call that waits for an approval or an outside answer. */
 export interface WaitingCall {
   readonly toolCallId: string;

@@ -44,6 +44,7 @@ import { FIRST, loadAgent } from "../session/load.ts";
 import { retryStore } from "../session/store-retry.ts";
 import { AskSignals } from "./ask-signals.ts";
 import { type Decision, decideByEntry, notWaiting } from "./decide-by-entry.ts";
+import { DueThreads, waitingDeadlines } from "./due-threads.ts";
 import { listWaiting, type WaitingList } from "./list-waiting.ts";
 import { LiveThreads, type Used } from "./live-threads.ts";
 import type { AgentChoice, HostGetOptions, HostOptions, WaitingListOptions } from "./options.ts";
@@ -70,8 +71,8 @@ export class AgentHost<Given extends AnyAgent = AnyAgent> implements AsyncDispos
   readonly #ports: RuntimePorts;
   readonly #threads: LiveThreads<Given>;
   readonly #warn: (message: string) => void;
-  /** Threads whose holder may be dead. They are checked again when its claim has expired. */
-  readonly #checks = new Map<string, () => void>();
+  /** Threads to start at a deadline, and those whose holder may be dead: they are checked when its claim has expired. */
+  readonly #due: DueThreads;
   readonly #stopped = new AbortController();
   readonly #signals: AskSignals;
 
@@ -85,7 +86,8 @@ export class AgentHost<Given extends AnyAgent = AnyAgent> implements AsyncDispos
       isStopped: () => this.#threads.isStopped,
       warn: this.#warn,
     });
-    this.#threads = new LiveThreads(this.#agents, options, this.#ports, (id) => this.#signals.forget(id));
+    this.#due = new DueThreads(this.#ports, (threadIds) => void this.#startDue(threadIds));
+    this.#threads = new LiveThreads(this.#agents, options, this.#ports, (id) => this.#signals.forget(id), this.#due);
   }
 
   static create<Given extends AnyAgent>(options: HostOptions<Given>): AgentHost<Given> {
@@ -208,12 +210,25 @@ export class AgentHost<Given extends AnyAgent = AnyAgent> implements AsyncDispos
   }
 
   /**
-   * Takes over the threads of this host's agents whose request ran when its process ended. At most `recoverConcurrency`
-   * requests run at once. Resolves when the last of them has started, with the id and thread of each request.
+   * Takes over the threads of this host's agents whose request ran when its process ended, or waits and is past a deadline. Later
+   * deadlines start their threads when they come. At most `recoverConcurrency` requests run at once. Resolves when the last of
+   * them has started, with the id and thread of each request.
    */
   async recover(): Promise<Recovered> {
+    const { store } = this.#options;
+    const interrupted = await interruptedThreads(store, this.#ports);
+    const now = this.#ports.clock();
+    const due: string[] = [];
+    for (const [threadId, at] of await waitingDeadlines(store, this.#ports, new Set(this.#agents.keys()))) {
+      if (at <= now) due.push(threadId);
+      else if (!this.#threads.isStopped) this.#due.set(threadId, at);
+    }
+    return this.#takeOver([...new Set([...interrupted, ...due])], this.#claimWaitMs);
+  }
+
+  get #claimWaitMs(): number {
     const { leaseTtlMs = LEASE_TTL_MS, claimWaitMs = leaseTtlMs } = this.#options;
-    return this.#takeOver(await interruptedThreads(this.#options.store, this.#ports), claimWaitMs);
+    return claimWaitMs;
   }
 
   /**
@@ -360,8 +375,7 @@ export class AgentHost<Given extends AnyAgent = AnyAgent> implements AsyncDispos
     checkStopOptions(options);
     this.#stopped.abort();
     this.#signals.forgetAll();
-    for (const cancel of this.#checks.values()) cancel();
-    this.#checks.clear();
+    this.#due.clear();
     await this.#threads.stop(options);
   }
 
@@ -439,15 +453,24 @@ export class AgentHost<Given extends AnyAgent = AnyAgent> implements AsyncDispos
 
   /** The holder may have died when a decision was written. Then this host resumes the request. */
   #checkHolder(threadId: string): void {
-    if (this.#threads.isStopped || this.#checks.has(threadId)) return;
-    const cancel = this.#ports.after(this.#options.leaseTtlMs ?? LEASE_TTL_MS, () => {
-      this.#checks.delete(threadId);
-      void this.#takeOver([threadId], 0);
-    });
-    this.#checks.set(threadId, cancel);
+    if (this.#threads.isStopped) return;
+    this.#due.setEarlier(threadId, this.#ports.clock() + (this.#options.leaseTtlMs ?? LEASE_TTL_MS));
   }
 
-  #takeOver(threadIds: readonly string[], waitMs: number): Promise<Recovered> {
+  /** A deadline of these threads has come. If the store cannot be read now, they are tried again. */
+  async #startDue(threadIds: readonly string[]): Promise<void> {
+    const { leaseTtlMs = LEASE_TTL_MS } = this.#options;
+    await this.#takeOver(threadIds, Math.max(this.#claimWaitMs, leaseTtlMs), (threadId, error) => {
+      const isAgain = HeddleError.isInstance(error) && error.retryable && !this.#threads.isStopped;
+      if (isAgain) this.#due.set(threadId, this.#ports.clock() + leaseTtlMs);
+    });
+  }
+
+  #takeOver(
+    threadIds: readonly string[],
+    waitMs: number,
+    failed: (threadId: string, error: unknown) => void = () => undefined,
+  ): Promise<Recovered> {
     const { recoverConcurrency: concurrency = RECOVER_CONCURRENCY } = this.#options;
     return takeOverThreads(threadIds, {
       ports: this.#ports,
@@ -456,7 +479,10 @@ export class AgentHost<Given extends AnyAgent = AnyAgent> implements AsyncDispos
       signal: this.#stopped.signal,
       hasRequest: (threadId) => this.#threads.hasRequest(threadId),
       takeOver: (threadId) => this.#threads.use(threadId, async ({ server }) => server.request, { claimWaitMs: 0 }),
-      failed: (threadId, error) => this.#warnNotRecovered(threadId, error),
+      failed: (threadId, error) => {
+        failed(threadId, error);
+        this.#warnNotRecovered(threadId, error);
+      },
     });
   }
 

@@ -17,6 +17,7 @@ import { factsOf } from "../server/request-values.ts";
 import { LEASE_TTL_MS } from "../server/start.ts";
 import { NodeLease } from "../session/node-lease.ts";
 import { inTime, untilAborted } from "../time-limits.ts";
+import { type DueThreads, dueTime } from "./due-threads.ts";
 import { HostedRequest } from "./hosted-request.ts";
 import type { HostGetOptions, HostOptions } from "./options.ts";
 import { agentMismatch, askedAgent, chooseAgent, type HostAgents } from "./thread-agent.ts";
@@ -66,6 +67,7 @@ export class LiveThreads<Given extends AnyAgent> {
   readonly #lease: NodeLease | undefined;
   /** Called when a request has ended here. */
   readonly #ended: (requestId: string) => void;
+  readonly #due: DueThreads;
   readonly #live = new Map<string, Live<Given>>();
   /** The tools that were registered on a thread. They stay when it is released. */
   readonly #registered = new Map<string, Map<string, RegisteredTool>>();
@@ -78,10 +80,12 @@ export class LiveThreads<Given extends AnyAgent> {
     { idleMs = IDLE_MS, revocations: _ofTokens, recoverConcurrency: _ofHost, ...all }: HostOptions<Given>,
     ports: RuntimePorts,
     ended: (requestId: string) => void,
+    due: DueThreads,
   ) {
     const { agent: _one, agents: _several, ...options } = all;
     this.#agents = agents;
     this.#ended = ended;
+    this.#due = due;
     this.#options = { ...options, holder: options.holder ?? ports.ids("host") };
     this.#idleMs = idleMs;
     this.#ports = ports;
@@ -277,10 +281,19 @@ export class LiveThreads<Given extends AnyAgent> {
     void work.then(() => isKept || this.#releaseLater(threadId, live));
   }
 
+  /** A time that has passed was not applied here, so the next start waits a while. */
+  #wakeLater(threadId: string, { live }: Loop): void {
+    const at = dueTime(live);
+    const now = this.#ports.clock();
+    const { leaseTtlMs = LEASE_TTL_MS } = this.#options;
+    this.#due.set(threadId, at === undefined || at > now ? at : now + leaseTtlMs);
+  }
+
   #release(threadId: string, live: Live<Given>, options: StopOptions): void {
     if (this.#live.get(threadId) !== live) return;
     live.keep();
     this.#live.delete(threadId);
+    if (live.thread !== undefined && !this.#isStopped) this.#wakeLater(threadId, live.thread);
     if (live.registered.size > 0) this.#registered.set(threadId, live.registered);
     const left = Promise.resolve(live.server)
       .then((server) => server?.stop(options))

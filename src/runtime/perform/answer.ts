@@ -1,4 +1,4 @@
-import { nextDeadline, type ReactAgent, storedWaitingCalls } from "../../agent/react/agent.ts";
+import { nextDue, type ReactAgent, storedWaitingCalls } from "../../agent/react/agent.ts";
 import type { ReactSettings } from "../../agent/react/settings.ts";
 import type { Command, CommandInput, CommandOutcome, ConsumedCommand } from "../../stores/command.ts";
 import { CommandError } from "../../stores/errors.ts";
@@ -169,12 +169,12 @@ function isEmpty(options: object): boolean {
 
 /** The changes of an append to lists of all threads: the next due time, and the waiting calls. */
 function scheduleOf(before: ReactAgent, after: ReactAgent, { clock }: Clock, isForeign: boolean): AppendOptions {
-  const deadline = nextDeadline(after);
-  const isDue = deadline !== undefined && { agent: after.settings.name, dueInMs: Math.max(0, deadline - clock()) };
+  const due = nextDue(after);
+  const isDue = due !== undefined && { agent: after.settings.name, dueInMs: Math.max(0, due - clock()) };
   const [earlier, waiting] = [before, after].map((agent) => listedCalls(agent, isForeign)) as [Listed, Listed];
   return {
     // Only the holder sets the due time. After a decision of another process the holder has to act first.
-    ...(deadline !== nextDeadline(before) && !isForeign && { next: isDue || null }),
+    ...(due !== nextDue(before) && !isForeign && { next: isDue || null }),
     ...(JSON.stringify(earlier) !== JSON.stringify(waiting) && { waiting }),
   };
 }
@@ -187,14 +187,21 @@ const MAX_LISTED_ARGUMENTS = 32_768;
 
 /** The waiting calls, for a list of all threads. A call with an id that the list refuses is in the log only. */
 function listedCalls(agent: ReactAgent, isForeign: boolean): Listed {
-  const { requestId = "" } = agent.state.run ?? {};
+  const { requestId = "", options } = agent.state.run ?? {};
+  const requestDeadline = options?.deadline;
   const ids = new Set<string>();
   return storedWaitingCalls(agent, isForeign ? undefined : false).flatMap((call) => {
     const { toolCallId: callId, name, arguments: given, kind, deadline } = call;
     if (ids.has(callId) || !/^\P{Cc}{1,512}$/u.test(callId) || !callId.isWellFormed()) return [];
     ids.add(callId);
     const isShort = JSON.stringify(given).length <= MAX_LISTED_ARGUMENTS;
-    const body = { agent: agent.settings.name, requestId, name, ...(isShort && { arguments: given }) };
+    const of = {
+      agent: agent.settings.name,
+      requestId,
+      name,
+      ...(requestDeadline !== undefined && { requestDeadline }),
+    };
+    const body = { ...of, ...(isShort && { arguments: given }) };
     return [{ callId, kind, body, ...(deadline !== undefined && { deadline }) }];
   });
 }

@@ -1,0 +1,83 @@
+import { nextDue } from "../../agent/react/agent.ts";
+import type { ThreadStore } from "../../stores/port.ts";
+import { HeddleError } from "../../thread/errors.ts";
+import type { Live } from "../live/live.ts";
+import type { RuntimePorts } from "../ports.ts";
+import { retryStore } from "../session/store-retry.ts";
+
+/** When a released thread must start by itself: at the next deadline of its approvals, its request or the asks that wait. */
+export function dueTime({ agent, asks }: Pick<Live, "agent" | "asks">): number | undefined {
+  const times = [nextDue(agent), ...asks.map(({ options }) => options.deadline)].filter((at) => at !== undefined);
+  return times.length === 0 ? undefined : Math.min(...times);
+}
+
+/** When threads that are not live here must start. There is one timer, for the nearest time. */
+export class DueThreads {
+  readonly #ports: RuntimePorts;
+  readonly #start: (threadIds: readonly string[]) => void;
+  readonly #times = new Map<string, number>();
+  #timer: { readonly at: number; readonly cancel: () => void } | undefined;
+
+  constructor(ports: RuntimePorts, start: (threadIds: readonly string[]) => void) {
+    this.#ports = ports;
+    this.#start = start;
+  }
+
+  /** `at`: by the clock. Undefined: the thread has no deadline. */
+  set(threadId: string, at: number | undefined): void {
+    if (at === undefined) this.#times.delete(threadId);
+    else this.#times.set(threadId, at);
+    if (at !== undefined && at < (this.#timer?.at ?? Number.POSITIVE_INFINITY)) this.#setTimer(at);
+  }
+
+  /** Keeps a time of the thread that comes earlier. */
+  setEarlier(threadId: string, at: number): void {
+    this.set(threadId, Math.min(at, this.#times.get(threadId) ?? at));
+  }
+
+  clear(): void {
+    this.#times.clear();
+    this.#setTimer(Number.POSITIVE_INFINITY);
+  }
+
+  #setTimer(at: number): void {
+    this.#timer?.cancel();
+    const ms = Math.max(0, at - this.#ports.clock());
+    this.#timer =
+      at === Number.POSITIVE_INFINITY ? undefined : { at, cancel: this.#ports.after(ms, () => this.#fire()) };
+  }
+
+  /** A timer for a time that is far away fires earlier. */
+  #fire(): void {
+    const now = this.#ports.clock();
+    const due = [...this.#times].flatMap(([threadId, at]) => (at <= now ? [threadId] : []));
+    for (const threadId of due) this.#times.delete(threadId);
+    this.#setTimer(Array.from(this.#times.values()).reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY));
+    if (due.length > 0) this.#start(due);
+  }
+}
+
+/** The deadlines of all waiting threads of these agents, by thread. None where the store keeps no list of waiting calls. */
+export async function waitingDeadlines(
+  store: ThreadStore,
+  ports: RuntimePorts,
+  agents: ReadonlySet<unknown>,
+): Promise<ReadonlyMap<string, number>> {
+  const times = new Map<string, number>();
+  try {
+    for (let cursor: string | undefined; ; ) {
+      const page = await retryStore(ports, () => store.waiting({ limit: 1_000, cursor }));
+      for (const { threadId, deadline, body } of page.calls) {
+        if (!agents.has(body["agent"])) continue;
+        const { requestDeadline } = body;
+        const all = [times.get(threadId), deadline, requestDeadline].filter((at) => typeof at === "number");
+        if (all.length > 0) times.set(threadId, Math.min(...all));
+      }
+      cursor = page.cursor;
+      if (cursor === undefined) return times;
+    }
+  } catch (error) {
+    if (HeddleError.isInstance(error) && error.code === "store_unsupported") return times;
+    throw error;
+  }
+}
