@@ -95,7 +95,7 @@ type Type = "null" | "boolean" | "number" | "string" | "array" | "object" | "int
  * The issues of a value with a plain JSON Schema: types, required fields, enums and constants, at every depth. Other keywords
  * are ignored, so that no valid value is refused.
  */
-function shapeIssues(value: JsonValue, schema: JsonValue | undefined, path = ""): readonly string[] {
+export function shapeIssues(value: JsonValue, schema: JsonValue | undefined, path = ""): readonly string[] {
   if (!isObject(schema)) return [];
   const { type = [] } = schema;
   const types = (Array.isArray(type) ? type : [type]) as readonly Type[]; // an unknown type matches no value

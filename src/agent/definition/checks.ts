@@ -112,7 +112,8 @@ function refuseUnknownFunction(name: string, tool: AnyTool): void {
 
 function checkType(path: string, value: unknown, types: readonly string[]): void {
   if (value === undefined || types.includes(typeof value)) return;
-  throw invalid(path, `must be a ${types.join(" or a ")}, not ${describe(value)}`);
+  const names = types.map((type) => `${/^[aeiou]/.test(type) ? "an" : "a"} ${type}`);
+  throw invalid(path, `must be ${names.join(" or ")}, not ${describe(value)}`);
 }
 
 function invalid(path: string, trouble: string): ToolError {

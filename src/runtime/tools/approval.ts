@@ -6,7 +6,7 @@ import { type RuntimePorts, systemRuntimePorts } from "../ports.ts";
 import { RequestError } from "../request/request-error.ts";
 import { type HookLimit, hookAnswer } from "../time-limits.ts";
 import { runLimited } from "./limits.ts";
-import { checkArguments } from "./validate.ts";
+import { checkArguments, editedIssues } from "./validate.ts";
 
 /** The arguments that replace those of a call: JSON that fits the schema of its tool. */
 export async function checkEdited(
@@ -23,11 +23,11 @@ export async function checkEdited(
   }
   const edited = copyJson(given, "arguments");
   const code = "tool_bad_arguments";
-  const checked = await hookAnswer(limit, { name: `The schema of ${name}`, code }, () =>
-    checkArguments({ ...call, arguments: edited }, tool),
+  const issues = await hookAnswer(limit, { name: `The schema of ${name}`, code }, () =>
+    editedIssues({ ...call, arguments: edited }, tool),
   );
-  if ("input" in checked) return edited;
-  throw new RequestError({ code, message: checked.refused.failure?.message ?? `The arguments do not fit ${name}.` });
+  if (issues.length === 0) return edited;
+  throw new RequestError({ code, message: `The edited arguments of ${name} were not taken. ${issues.join("; ")}` });
 }
 
 export interface ApprovalLimits {

@@ -1,11 +1,12 @@
 import type { SchemaIssue } from "../../agent/definition/schema.ts";
 import type { AnyTool, Tools } from "../../agent/definition/tool.ts";
 import { asObject, thaw, thawObject } from "../../providers/message-parts.ts";
-import { isPlainObject, type JsonObject, type JsonValue } from "../../thread/json.ts";
+import { isPlainObject, type JsonObject, type JsonValue, sameJson } from "../../thread/json.ts";
 import type { ToolCall } from "../../thread/message.ts";
 import { RequestError } from "../request/request-error.ts";
+import { shapeIssues } from "../structured-output.ts";
 import { type HookLimit, hookAnswer } from "../time-limits.ts";
-import { jsonOf } from "./json-result.ts";
+import { jsonOf, resultTextOf } from "./json-result.ts";
 import { errorAnswer, type ToolAnswer } from "./outcome.ts";
 import { fieldOf, isJsonSchema, isStandard, resolveSchema } from "./schemas.ts";
 
@@ -27,14 +28,59 @@ export async function checkArguments(call: ToolCall, tool: AnyTool): Promise<Arg
   return result.success ? { input: result.value } : refused(call, issuesOf(result.error));
 }
 
+/**
+ * Checks arguments of a person. A schema without a function to validate is read as far as `shapeIssues` does. A field that the
+ * schema drops is an issue, because the tool would not get what was approved.
+ */
+export async function editedIssues(call: ToolCall, tool: AnyTool): Promise<readonly string[]> {
+  const checked = await checkArguments(call, tool);
+  if ("refused" in checked) return [errorMessage(checked.refused)];
+  const schema = resolveSchema(tool.inputSchema);
+  if (!isStandard(schema) && !(isJsonSchema(schema) && schema.validate !== undefined)) {
+    return plainIssues(call.arguments, schema);
+  }
+  const kept = sharedFields(call.arguments, checked.input);
+  if (sameJson(kept, call.arguments)) return [];
+  const again = await checkArguments({ ...call, arguments: kept }, tool);
+  // A schema that renames or reads a field gives another value without it.
+  const isDropped = "input" in again && resultTextOf(again.input) === resultTextOf(checked.input);
+  const names = isDropped
+    ? Object.keys(Object(call.arguments)).filter((name) => !Object.hasOwn(Object(kept), name))
+    : [];
+  return isDropped ? [`the schema drops ${names.length === 0 ? "fields within them" : names.join(", ")}`] : [];
+}
+
+/** The value with those fields only that the other one has too. */
+function sharedFields(value: JsonValue, other: unknown): JsonValue {
+  if (Array.isArray(value) && Array.isArray(other)) {
+    return value.map((item: JsonValue, index) => sharedFields(item, other[index]));
+  }
+  if (!isPlainObject(value) || !isPlainObject(other)) return value;
+  const shared = Object.entries(value).filter(([name]) => Object.hasOwn(other, name));
+  return Object.fromEntries(shared.map(([name, field]) => [name, sharedFields(field as JsonValue, other[name])])); // of JSON
+}
+
+/** The message for the author of the arguments. */
+function errorMessage({ content }: ToolAnswer): string {
+  const { error }: { readonly error?: { readonly message?: unknown } } = JSON.parse(String(content)); // of `errorAnswer`
+  return String(error?.message);
+}
+
+async function plainIssues(value: JsonValue, schema: unknown): Promise<readonly string[]> {
+  const plain = isJsonSchema(schema) ? await schema.jsonSchema : schema;
+  return shapeIssues(value, plain as JsonValue).slice(0, MAX_ISSUES); // a schema is JSON
+}
+
 const ANSWER = { name: "The answerSchema", code: "invalid_answer" };
 
 /** The answer to the question of a tool, as JSON. Throws a RequestError `invalid_answer` for one that its schema refuses. */
 export async function questionAnswer(tools: Tools, name: string, given: unknown, limit: HookLimit): Promise<JsonValue> {
   const schema = Object.hasOwn(tools, name) ? resolveSchema(tools[name]?.answerSchema) : undefined;
   const answer = thaw(jsonOf(given));
-  const refusal = (issues: readonly SchemaIssue[]): RequestError => {
-    const trouble = issues.slice(0, MAX_ISSUES).map((issue) => `${pathOf(issue)}: ${issue.message}`);
+  const refusal = (issues: readonly (SchemaIssue | string)[]): RequestError => {
+    const trouble = issues
+      .slice(0, MAX_ISSUES)
+      .map((one) => (typeof one === "string" ? one : `${pathOf(one)}: ${one.message}`));
     const message = `The answer does not match the answerSchema of ${name}: ${trouble.join("; ")}. Answer again.`;
     return new RequestError({ code: ANSWER.code, message });
   };
@@ -44,7 +90,11 @@ export async function questionAnswer(tools: Tools, name: string, given: unknown,
       if (result.issues !== undefined) throw refusal(result.issues);
       return jsonOf(result.value);
     }
-    if (!isJsonSchema(schema) || schema.validate === undefined) return jsonOf(answer);
+    if (!isJsonSchema(schema) || schema.validate === undefined) {
+      const issues = await plainIssues(answer, schema);
+      if (issues.length > 0) throw refusal(issues);
+      return jsonOf(answer);
+    }
     const result = await schema.validate(answer);
     if (!result.success) throw refusal(issuesOf(result.error));
     return jsonOf(result.value);

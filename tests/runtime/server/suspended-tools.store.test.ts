@@ -51,6 +51,28 @@ const stores: readonly (readonly [string, () => ThreadStore])[] = [
 const results = async (on: Stage) =>
   (await on.log()).flatMap(({ payload }) => (payload["role"] === "tool" ? [payload["content"]] : []));
 
+test.each([
+  ["jsonSchema()", jsonSchema<string>({ type: "string" })],
+  ["a plain JSON Schema", { type: "string" }],
+])("an answer is checked by %s that has no function to validate", async (_, answerSchema) => {
+  const on = await stage();
+  const answers: unknown[] = [];
+  const book = {
+    ...booking(),
+    answerSchema,
+    execute: (_: unknown, { answer }: ToolOptions<unknown, string>) =>
+      answer === undefined ? suspend(QUESTION) : answers.push(answer),
+  } as AnyTool;
+  const server = await on.start({ script: [CALL, "Done."], tools: { book } });
+  const request = await on.end(server.ask("A seat."));
+  await on.end(request.settled());
+  const wrong = await on.end(failureOf(server.answer("call_b", { evil: [1] })));
+  expect([wrong.code, wrong.message]).toEqual(["invalid_answer", expect.stringContaining("must be string")]);
+  await on.end(server.answer("call_b", "1A"));
+  await on.end(request.result);
+  expect(answers).toEqual(["1A"]);
+});
+
 describe.each(stores)("a tool that suspends its call with a question, with %s", (_, open) => {
   test("waits in the log for days, is answered in another process, and may ask again", async () => {
     const on = await stage({ store: open() });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import type { AnyTool } from "../../../src/agent/definition/tool.ts";
-import { approvalNeeded } from "../../../src/runtime/tools/approval.ts";
+import { approvalNeeded, checkEdited } from "../../../src/runtime/tools/approval.ts";
 import { call, object } from "./support/call.ts";
 import { never, world } from "./support/world.ts";
 
@@ -10,6 +10,34 @@ const amount = z.object({ amount: z.string().transform(Number) });
 function asked(needsApproval: unknown, args = {}, inputSchema: AnyTool["inputSchema"] = object): Promise<boolean> {
   return approvalNeeded(call(args), { inputSchema, needsApproval } as AnyTool, { limit: 100 });
 }
+
+describe("edited arguments", () => {
+  const check = async (inputSchema: unknown, given: unknown): Promise<unknown> => {
+    const limit = { ports: world().ports, timeoutMs: 1000 };
+    const tools = { pay: { inputSchema } as AnyTool };
+    const refused = (error: { readonly code: string; readonly message: string }) => [error.code, error.message];
+    return checkEdited({ id: "c", name: "pay" }, given as never, tools, limit).catch(refused);
+  };
+  const euros = z.object({ euros: z.number(), to: z.object({ iban: z.string() }).optional() });
+  const plain = { type: "object", properties: { euros: { type: "number" } }, required: ["euros"] };
+  const no = (part: string) => ["tool_bad_arguments", expect.stringContaining(part)];
+
+  test("that do not fit are refused with the reasons", async () => {
+    expect(await check(euros, { euros: "9" })).toEqual(no("euros: Invalid input: expected number"));
+    expect(await check(plain, { euros: "9" })).toEqual(no("euros: must be number"));
+    expect(await check(plain, {})).toEqual(no("euros: is missing"));
+    expect(await check(plain, { euros: 9, note: "x" })).toEqual({ euros: 9, note: "x" });
+  });
+
+  test("have no field that the schema drops", async () => {
+    expect(await check(euros, { euros: 9, cents: 5 })).toEqual(no("drops cents"));
+    expect(await check(euros, { euros: 9, to: { iban: "x", bic: "y" } })).toEqual(no("drops fields within"));
+    const renamed = z.object({ euros: z.number() }).transform(({ euros }) => ({ cents: euros * 100 }));
+    expect(await check(renamed, { euros: 9 })).toEqual({ euros: 9 });
+    expect(await check(z.looseObject({}), { euros: 9 })).toEqual({ euros: 9 });
+    expect(await check(z.object({ at: z.coerce.date() }), { at: "2026-01-01" })).toEqual({ at: "2026-01-01" });
+  });
+});
 
 describe("approval is needed", () => {
   test.each([
