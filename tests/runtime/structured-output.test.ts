@@ -1,6 +1,7 @@
 import { jsonSchema } from "heddle";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
+import { type InputSchema, objectSchemaOf } from "../../src/agent/definition/schema.ts";
 import { checkOutput, outputSchemaOf } from "../../src/runtime/structured-output.ts";
 import { anything, eventsOf, expectWhole, failureOf, proveAll, stage, told } from "./support/stage.ts";
 
@@ -164,16 +165,18 @@ describe("an output that is not an object", () => {
     additionalProperties: false,
   });
 
+  const askedFor = async (output: InputSchema) => objectSchemaOf(await outputSchemaOf(output, limit));
+
   test("is asked for in an object, and an object is not", async () => {
-    expect(await outputSchemaOf(z.array(z.string()), limit)).toEqual(wrapped("elements", { type: "array" }));
-    expect(await outputSchemaOf(z.enum(["a", "b"]), limit)).toEqual(wrapped("result", { enum: ["a", "b"] }));
-    expect(await outputSchemaOf(z.number(), limit)).toEqual(wrapped("result", { type: "number" }));
-    expect(await outputSchemaOf({ enum: [1, 2] } as never, limit)).toEqual(wrapped("result", { enum: [1, 2] }));
+    expect(await askedFor(z.array(z.string()))).toEqual(wrapped("elements", { type: "array" }));
+    expect(await askedFor(z.enum(["a", "b"]))).toEqual(wrapped("result", { enum: ["a", "b"] }));
+    expect(await askedFor(z.number())).toEqual(wrapped("result", { type: "number" }));
+    expect(await askedFor({ enum: [1, 2] } as never)).toEqual(wrapped("result", { enum: [1, 2] }));
     const union = z.union([z.object({ a: z.string() }), z.object({ b: z.string() })]);
-    expect(await outputSchemaOf(union, limit)).toMatchObject({ type: "object", anyOf: [{}, {}] });
+    expect(await askedFor(union)).toMatchObject({ type: "object", anyOf: [{}, {}] });
     const defs = { $defs: { word: { type: "string" } } };
     const list = { type: "array", items: { $ref: "#/$defs/word" } } as const;
-    expect(await outputSchemaOf({ ...list, ...defs } as never, limit)).toEqual({
+    expect(await askedFor({ ...list, ...defs } as never)).toEqual({
       ...wrapped("elements", list),
       ...defs,
     });
