@@ -38,6 +38,8 @@ export type ToolExec = RequestIds & {
   readonly approved: boolean;
   /** The approval has edited its arguments: no guard has seen them. */
   readonly edited?: true;
+  /** The call may have begun in an earlier process. */
+  readonly again?: true;
   /** The tool has asked a question, and runs again with the answer. */
   readonly answered?: { readonly question: JsonValue; readonly answer: JsonValue };
 };

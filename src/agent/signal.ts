@@ -76,6 +76,8 @@ export interface Steer {
   readonly source?: string;
   /** More refs of its entry. Default: those of the request. */
   readonly refs?: Refs;
+  /** Skip the calls that have not begun: of the answer that is open, or of the one with this number. Default: none. */
+  readonly skip?: true | number;
 }
 
 /** A command that waits: words for the next step, an operation for the end of the run. */
@@ -231,6 +233,8 @@ export type Signal =
   | { readonly type: "expire" }
   | { readonly type: "answer"; readonly toolCallId: string; readonly outcome: ToolOutcome; readonly refs?: Refs }
   | ({ readonly type: "steer" } & Steer)
+  /** A steer that skips calls is durable. Closes them, except those with ids in `begun`. Default: all that run have begun. */
+  | { readonly type: "skip"; readonly begun?: readonly string[] }
   | { readonly type: "cancel"; readonly requestId?: string; readonly reason?: string; readonly refs?: Refs }
   /** End the run with this failure, for example because of the total timeout. */
   | { readonly type: "fail"; readonly failure: Failure }

@@ -8,7 +8,7 @@ import type { HeddleError } from "../thread/errors.ts";
 import { warnOfChange } from "./callbacks.ts";
 import { decideLive, NOTHING_CHECKED, skipNotDue } from "./live/decide-live.ts";
 import type { Live, Outcome, QueuedAsk, ToolFacts } from "./live/live.ts";
-import { beginsNothing } from "./live/perform-directive.ts";
+import { beginsNothing, isClosed } from "./live/perform-directive.ts";
 import { suspensionIn, workTime } from "./live/request-state.ts";
 import type { Change, Effect, LiveSignal, Moment, TimerName } from "./live/signal.ts";
 import { RELEASE_LIMIT_MS } from "./live/stopping.ts";
@@ -95,6 +95,8 @@ export class Loop {
       },
       worked: () => workTime(this.#live.request, this.#moment()),
       isStopping: () => beginsNothing(this.#live),
+      isClosed: (call) => isClosed(this.#live, call),
+      rest: () => this.read(() => undefined).catch(() => undefined),
       began: (toolCallId) => this.post({ type: "begun", toolCallId }),
       warn: options.warnOnce,
       onError: options.onError,

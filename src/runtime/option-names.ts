@@ -169,7 +169,10 @@ export function checkSettingOptions(what: string, options: object): void {
 }
 
 export function checkSteerOptions(what: string, options: object): void {
-  checkNames(what, options, STEER);
+  checkNames(what, options, what === "steer" ? { ...STEER, skip: true } : STEER);
+  const { skip }: { readonly skip?: unknown } = options;
+  if (skip === undefined || typeof skip === "boolean") return;
+  throw new RequestError({ code: "invalid_options", message: "skip must be true or false." });
 }
 
 export function checkSenderOptions(what: "answer", options: object): void {

@@ -12,10 +12,18 @@ import {
 } from "./agent.ts";
 import { currentModel, heldFor, roomAfterRefusal, toolsFor } from "./call-context.ts";
 import { answerEntry, callErrorEntry, repairEntry, resultEntry, retriedEntry } from "./entries.ts";
-import { completeRequest, endRequest, errorOutcome, failRequest, NOT_RUN, outcomeAtEnd } from "./finish.ts";
+import {
+  completeRequest,
+  endRequest,
+  errorOutcome,
+  failRequest,
+  NOT_RUN,
+  outcomeAtEnd,
+  skippedOutcome,
+} from "./finish.ts";
 import { startNextCall } from "./next-call.ts";
 import type { RequestEnd, Run } from "./state.ts";
-import { deliverSteers, dueSteers } from "./steering.ts";
+import { deliverSteers, dueSteers, skipsCalls } from "./steering.ts";
 import { continueAfterResult, executeCalls } from "./tools.ts";
 
 type Result = Extract<Signal, { type: "llm_result" }>;
@@ -86,6 +94,7 @@ function refusedCallOutcome(
   const { ending } = agent.flight;
   if (ending !== undefined) return outcomeAtEnd(ending, "the call did not run");
   if (agent.flight.finishing !== undefined) return NOT_RUN;
+  if (skipsCalls(agent, run)) return skippedOutcome();
   if (finishReason === "length") {
     return errorOutcome("truncated", "The answer was cut before its end; the call may be incomplete and was not run.");
   }

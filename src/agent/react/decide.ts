@@ -31,6 +31,7 @@ import {
   handleOutsideAnswer,
   handleQuestion,
   handleQuestionAnswer,
+  handleSkip,
   handleToolResult,
   isInTime,
 } from "./tools.ts";
@@ -90,6 +91,8 @@ export function decide(agent: ReactAgent, signal: Signal): Step {
       return handleOutsideAnswer(agent, signal);
     case "steer":
       return handleSteer(agent, signal);
+    case "skip":
+      return handleSkip(agent, signal);
     case "cancel":
       return handleCancel(agent, signal);
     case "fail":

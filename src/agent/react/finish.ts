@@ -45,9 +45,9 @@ export function endRequest(
 
 /** A call that was not started has not run. For any other open call the outcome is unknown. */
 function openCallOutcome(ending: PendingEnd, { status }: OpenCall): ToolOutcome {
-  if (status === "asked" || status === "answered") return outcomeAtEnd(ending, "the call waited for an answer");
+  if (status === "asked" || status === "answered") return outcomeAtEnd(ending, WAITED_FOR_ANSWER);
   const hasNotRun = status !== "open" && status !== "started";
-  return outcomeAtEnd(ending, hasNotRun ? "the call did not run" : "the outcome of this call is unknown");
+  return outcomeAtEnd(ending, hasNotRun ? DID_NOT_RUN : "the outcome of this call is unknown");
 }
 
 export function outcomeAtEnd({ status }: PendingEnd, what: string): ToolOutcome {
@@ -108,6 +108,14 @@ export const NOT_ANSWERED = errorOutcome(
   "stopped",
   "The request was stopped before the call was answered; its outcome is unknown.",
 );
+
+const DID_NOT_RUN = "the call did not run";
+export const WAITED_FOR_ANSWER = "the call waited for an answer";
+
+/** The result of a call that a steer skips. */
+export function skippedOutcome(what: string = DID_NOT_RUN): ToolOutcome {
+  return errorOutcome("skipped", `The user changed the plan; ${what}.`);
+}
 
 /** Emits `tool_completed` in the order of the calls. A result waits until all earlier calls have theirs. */
 export function emitResults(step: Step, run: Run): Step {

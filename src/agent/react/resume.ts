@@ -15,11 +15,20 @@ import {
   updateFlight,
 } from "./agent.ts";
 import { attemptEntry, resultEntry, toolStartedEntry } from "./entries.ts";
-import { completeRequest, emitResults, errorOutcome, failRequest, finishRun } from "./finish.ts";
+import { completeRequest, emitResults, errorOutcome, failRequest, finishRun, WAITED_FOR_ANSWER } from "./finish.ts";
 import { noticeSummary, startNextCall } from "./next-call.ts";
 import { hasOpenCalls, type OpenCall, openCalls, type Run } from "./state.ts";
+import { skipsCalls } from "./steering.ts";
 import { deadlineFailure, scheduleTimeLimit, timeLimitFailure } from "./time-limit.ts";
-import { awaitDirective, continueAfterResult, continueAfterTools, denyCall, endIfIdle, executeCall } from "./tools.ts";
+import {
+  awaitDirective,
+  closeUnrun,
+  continueAfterResult,
+  continueAfterTools,
+  denyCall,
+  endIfIdle,
+  executeCall,
+} from "./tools.ts";
 
 const INTERRUPTED = errorOutcome(
   "interrupted",
@@ -126,6 +135,13 @@ function resumeCall(step: Step, open: OpenCall, { untouched = false, notBegun = 
   const { settings } = step.agent;
   const traits = settings.traits[call.name];
   const asksFirst = traits?.needsApproval || (traits?.client && isGuarded(settings, call.name));
+  if (skipsCalls(step.agent, run)) {
+    const isUndecided = status === "approval_requested" || status === "approved";
+    const isOpen = status === "open" || status === "started";
+    const hasNotRun = isUndecided || (isOpen && notBegun) || (status === "open" && (untouched || asksFirst));
+    const waits = status === "asked" || (isOpen && traits?.client);
+    if (hasNotRun || waits) return closeUnrun(step, run, open, hasNotRun ? undefined : WAITED_FOR_ANSWER);
+  }
   switch (status) {
     case "approval_requested":
       return addDirectives(step, { type: "await_approval", requestId, runId, callId, call });
@@ -148,11 +164,13 @@ function resumeCall(step: Step, open: OpenCall, { untouched = false, notBegun = 
       if (traits?.client && !asksFirst)
         return addDirectives(step, { type: "await_answer", requestId, runId, callId, call });
       // With `asksFirst`, the approval is still missing, so the call cannot have run.
-      if (untouched || notBegun || asksFirst || traits?.repeatable) return executeCall(step, run, open, false);
+      if (untouched || notBegun || asksFirst) return executeCall(step, run, open, false);
+      if (traits?.repeatable) return executeCall(step, run, open, false, true);
       return closeInterrupted(step, run, open);
     case "started":
       if (traits?.client) return addDirectives(step, { type: "await_answer", requestId, runId, callId, call });
-      return notBegun || traits?.repeatable ? executeCall(step, run, open, true) : closeInterrupted(step, run, open);
+      if (notBegun) return executeCall(step, run, open, true);
+      return traits?.repeatable ? executeCall(step, run, open, true, true) : closeInterrupted(step, run, open);
     case "done":
       return step;
     default:

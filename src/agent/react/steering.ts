@@ -12,7 +12,7 @@ import {
   updateFlight,
 } from "./agent.ts";
 import { steerEntry } from "./entries.ts";
-import type { Run } from "./state.ts";
+import { hasOpenCalls, type Run } from "./state.ts";
 
 const MAX_PENDING = 64;
 
@@ -33,9 +33,20 @@ export function handleSteer(agent: ReactAgent, { type, ...input }: SteerSignal):
     return addDirectives(unchanged(agent), { type: "settle", id, end: { status: "dropped", reason } });
   }
   // After a crash the words must not reach a later request.
-  const bound = { ...steer, requestId: agent.state.run?.requestId ?? "" };
+  const bound = { ...steer, requestId: agent.state.run?.requestId ?? "", ...skipOf(agent, steer) };
   const queued = updateFlight(unchanged(agent), { steers: [...agent.flight.steers, bound] });
   return addDirectives(queued, { type: "defer", id, signal: { type, ...bound } });
+}
+
+/** The number of the answer whose calls are skipped. It keeps a message that waits for long from skipping later calls. */
+function skipOf({ state: { run } }: ReactAgent, { skip }: Steer): Pick<Steer, "skip"> {
+  if (skip !== true || run === undefined) return {};
+  return { skip: hasOpenCalls(run) ? run.iteration : run.iteration + 1 };
+}
+
+/** Whether a message that waits skips the calls of the last answer. */
+export function skipsCalls({ flight: { steers } }: ReactAgent, { iteration }: Run): boolean {
+  return steers.some(({ skip }) => skip === iteration);
 }
 
 function isSteer({ kind, payload }: Entry): boolean {

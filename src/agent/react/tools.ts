@@ -36,10 +36,13 @@ import {
   failRequest,
   NOT_RUN,
   outcomeAtEnd,
+  skippedOutcome,
+  WAITED_FOR_ANSWER,
 } from "./finish.ts";
 import { startNextCall } from "./next-call.ts";
 import { ruledCalls, ruleEntries, ruleFor } from "./permission-rules.ts";
-import { hasOpenCalls, type OpenCall, type Run, withRefs } from "./state.ts";
+import { hasOpenCalls, type OpenCall, openCalls, type Run, withRefs } from "./state.ts";
+import { skipsCalls } from "./steering.ts";
 import { stepsOf } from "./steps.ts";
 
 type SignalOfType<Type extends Signal["type"]> = Extract<Signal, { type: Type }>;
@@ -188,7 +191,7 @@ export function handleApprovalNeeded(
   const step = removeRunning(agent, toolCallId);
   const open = findOpenCall(run, toolCallId);
   if (open?.status !== "open") return endIfIdle(step, run);
-  if (isEnding(agent)) return closeUnrun(step, run, open);
+  if (isClosing(agent, run)) return closeUnrun(step, run, open);
   const { call } = open;
   const rule = ruleFor(agent, call);
   if (rule !== undefined) return settleByRule(step, run, open, rule, workedMs);
@@ -211,7 +214,7 @@ export function handleAnswerNeeded(agent: ReactAgent, { callId, toolCallId }: Si
   const step = removeRunning(agent, toolCallId);
   const open = findOpenCall(run, toolCallId);
   if (open?.status !== "open" && open?.status !== "started") return endIfIdle(step, run);
-  if (isEnding(agent)) return closeUnrun(step, run, open);
+  if (isClosing(agent, run)) return closeUnrun(step, run, open);
   // Records that the guard allowed the call, because after a crash this would be unknown.
   const isToBeNoted = open.status === "open" && isGuarded(agent.settings, open.call.name);
   const noted = isToBeNoted ? commitEntries(step, toolStartedEntry(run, toolCallId, open.call.name)) : step;
@@ -228,7 +231,7 @@ export function handleQuestion(
   const step = removeRunning(agent, toolCallId);
   const open = findOpenCall(run, toolCallId);
   if (open === undefined) return endIfIdle(step, run);
-  if (isEnding(agent)) return closeUnrun(step, run, open, "the call waited for an answer");
+  if (isClosing(agent, run)) return closeUnrun(step, run, open, WAITED_FOR_ANSWER);
   const next = commitEntries(step, questionAskedEntry(run, open.call, question, workedMs));
   const after = next.agent.state.run ?? run;
   return awaitCall(next, after, findOpenCall(after, toolCallId) ?? open, "answer");
@@ -245,8 +248,10 @@ export function handleQuestionAnswer(
   return executeCall(commitEntries(unchanged(agent), entry), run, open, true);
 }
 
-function isEnding({ flight: { ending, finishing } }: ReactAgent): boolean {
-  return ending !== undefined || finishing !== undefined;
+/** Whether no call may start to wait. */
+function isClosing(agent: ReactAgent, run: Run): boolean {
+  const { ending, finishing } = agent.flight;
+  return ending !== undefined || finishing !== undefined || skipsCalls(agent, run);
 }
 
 function awaitCall(step: Step, run: Run, { call, deadline, question }: OpenCall, what: "approval" | "answer"): Step {
@@ -270,11 +275,33 @@ export function awaitDirective(
   return { type: "await_answer", ...ids, ...(question && { question }) };
 }
 
-/** Closes a call that was not started, or waits, because the run is ending. */
-function closeUnrun(step: Step, run: Run, open: OpenCall, why = "the call did not run"): Step {
-  const { ending } = step.agent.flight;
-  const outcome = ending === undefined ? NOT_RUN : outcomeAtEnd(ending, why);
+/** Closes a call that was not started, or waits, because the run is ending or a steer skips it. */
+export function closeUnrun(step: Step, run: Run, open: OpenCall, why = "the call did not run"): Step {
+  const { ending, finishing } = step.agent.flight;
+  const atEnd = ending === undefined ? NOT_RUN : outcomeAtEnd(ending, why);
+  const outcome = ending === undefined && finishing === undefined ? skippedOutcome(why) : atEnd;
   return continueAfterResult(commitEntries(step, resultEntry(run, open, outcome)), run);
+}
+
+/** Closes the calls that a steer skips: those that wait, and those in the queue of the tools. */
+export function handleSkip(agent: ReactAgent, { begun }: SignalOfType<"skip">): Step {
+  const { run } = agent.state;
+  const { runId, running, ending } = agent.flight;
+  if (run === undefined || runId !== run.runId || ending !== undefined || !skipsCalls(agent, run)) {
+    return unchanged(agent);
+  }
+  const isQueued = ({ call: { id } }: OpenCall): boolean => running.includes(id);
+  const skipped = openCalls(run).filter((open) => {
+    if (isQueued(open)) return begun?.includes(open.call.id) === false;
+    return open.status !== "denied" && open.status !== "answered"; // these resume with their decision
+  });
+  if (skipped.length === 0) return unchanged(agent);
+  const results = skipped.map((open) => {
+    const hasNotRun = isQueued(open) || open.status === "approval_requested" || open.status === "approved";
+    return resultEntry(run, open, skippedOutcome(hasNotRun ? undefined : WAITED_FOR_ANSWER));
+  });
+  const left = running.filter((id) => !skipped.some(({ call }) => call.id === id));
+  return continueAfterResult(commitEntries(updateFlight(unchanged(agent), { running: left }), ...results), run);
 }
 
 /** Commits a decision. An approved call runs at once; a denied call gets a result that says so. */
@@ -360,8 +387,14 @@ export function denyCall(step: Step, run: Run, open: OpenCall, reason: string | 
   return continueAfterResult(commitEntries(step, resultEntry(run, open, outcome)), run);
 }
 
-export function executeCall(step: Step, run: Run, { call, edited }: OpenCall, approved: boolean): Step {
-  return executeCalls(step, run, [call], { approved, ...(edited && { edited }) });
+export function executeCall(
+  step: Step,
+  run: Run,
+  { call, edited }: OpenCall,
+  approved: boolean,
+  again: boolean = false,
+): Step {
+  return executeCalls(step, run, [call], { approved, ...(edited && { edited }), ...(again && { again }) });
 }
 
 /** Starts calls. Each counts as running until its result, approval request or answer request arrives. */
@@ -369,7 +402,7 @@ export function executeCalls(
   step: Step,
   run: Run,
   calls: readonly ToolCall[],
-  how: Pick<ToolExec, "approved" | "edited"> = { approved: false },
+  how: Pick<ToolExec, "approved" | "edited" | "again"> = { approved: false },
 ): Step {
   const { requestId, runId, iteration, callId = "" } = run;
   const execs = calls.map((call): ToolExec => {

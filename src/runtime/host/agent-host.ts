@@ -310,7 +310,11 @@ export class AgentHost<Given extends AnyAgent = AnyAgent> implements AsyncDispos
   }
 
   /** Adds a message of the user to the running request of a thread. While another process runs it: `thread_held`. */
-  steer(threadId: string, content: Content, options?: SteerOptions): Promise<SteerAnswer> {
+  steer(
+    threadId: string,
+    content: Content,
+    options?: SteerOptions & { readonly skip?: boolean },
+  ): Promise<SteerAnswer> {
     return this.#command(threadId, (server) => server.steer(content, options));
   }
 

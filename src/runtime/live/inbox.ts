@@ -50,7 +50,7 @@ export function contentOfRow({ id, type, body }: Command): RowContent {
   return { type: "command", signal: { type, operation: operation as unknown as ContextOperation } }; // the agent checks it
 }
 
-function steerIn({ steer, content, requestId, source, refs }: JsonObject): Omit<Steer, "id"> {
+function steerIn({ steer, content, requestId, source, refs, skip }: JsonObject): Omit<Steer, "id"> {
   const isKind = steer === "inject" || steer === "follow_up";
   return {
     steer: isKind ? steer : "steer",
@@ -58,6 +58,7 @@ function steerIn({ steer, content, requestId, source, refs }: JsonObject): Omit<
     ...(typeof requestId === "string" && { requestId }),
     ...(typeof source === "string" && { source }),
     ...(refs !== undefined && { refs: copyRefs(refs, "refs") }),
+    ...((skip === true || typeof skip === "number") && { skip }),
   };
 }
 

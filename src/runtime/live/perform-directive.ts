@@ -1,6 +1,7 @@
-import type { Directive } from "../../agent/directive.ts";
+import type { Directive, ToolExec } from "../../agent/directive.ts";
 import type { EventDraft } from "../../agent/event.ts";
-import { endedRun, waitingCalls } from "../../agent/react/agent.ts";
+import { endedRun, type ReactAgent, waitingCalls } from "../../agent/react/agent.ts";
+import { openCalls } from "../../agent/react/state.ts";
 import type { Failure } from "../../agent/signal.ts";
 import { requestCancelled, requestFailed } from "../request/request-error.ts";
 import { currentRequest, effects, startWork, update, updateRequest, wait } from "./decision.ts";
@@ -29,8 +30,10 @@ export function performDirective(decision: Decision, directive: Directive, rest:
       const isOwn = agent.state.run?.options.call !== undefined || agent.settings.modes !== undefined;
       return begin(isOwn ? called : compareEnvironment(called, directive.basis.environment), directive);
     }
-    case "tool_exec":
-      return begin(opened, directive);
+    case "tool_exec": {
+      const begun = [...opened.live.begun, directive.call.id];
+      return begin(directive.again ? update(opened, { begun }) : opened, directive);
+    }
     case "check":
     case "summarize":
       return begin(opened, directive);
@@ -92,6 +95,14 @@ export function performDirective(decision: Decision, directive: Directive, rest:
 /** Whether no work may start because of a stop. An ask from before the stop may still be accepted and started. */
 export function beginsNothing({ stopping, isAsking }: Live): boolean {
   return stopping !== undefined && (stopping.isStrict || !isAsking);
+}
+
+/** Whether a tool call has its result; "soon" while one is written because a steer skips it. Such a call must not begin. */
+export function isClosed({ agent, hold }: Live, { callId, call }: ToolExec): boolean | "soon" {
+  const hasResult = ({ state: { run } }: ReactAgent): boolean =>
+    run?.callId === callId && !openCalls(run).some((open) => open.call.id === call.id);
+  if (hasResult(agent)) return true;
+  return hold?.type === "append" && hold.turn.signal.type === "skip" && hasResult(hold.step.agent) && "soon";
 }
 
 /** Directives that start work. */

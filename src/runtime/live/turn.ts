@@ -57,7 +57,10 @@ export function decideTurn(decision: Decision, turn: Turn, moment: Moment): Deci
   const { agent } = decision.live;
   let step: Step;
   try {
-    step = turn.stage === "next" ? decideNext(agent) : decideDurable(agent, turn.signal);
+    const { signal } = turn;
+    // As it is now: a turn that is decided again may find more calls begun.
+    const given = signal.type === "skip" ? { ...signal, begun: decision.live.begun } : signal;
+    step = turn.stage === "next" ? decideNext(agent) : decideDurable(agent, given);
   } catch (error) {
     return undecided(decision, turn, error, moment);
   }
@@ -278,7 +281,10 @@ export function endTurn(
   const looked = setApprovalTimer(updatePhase(current, moment));
   const ended = signal.type === "ask" ? askDecided(looked, turn, outcome) : looked;
   if (signal.type === "hand_over") return closeLive(ended, false);
-  return reply === undefined ? ended : effects(ended, { type: "settle", reply, turn, ...outcome });
+  const settled = reply === undefined ? ended : effects(ended, { type: "settle", reply, turn, ...outcome });
+  // The message is a row now. A process that stops before its calls are skipped leaves that to the next one.
+  const isSkipping = signal.type === "steer" && signal.skip !== undefined;
+  return isSkipping ? followedBy(settled, { type: "agent", signal: { type: "skip" } }) : settled;
 }
 
 /** The state of the lanes with more of the thread. */

@@ -80,7 +80,7 @@ function checkedArguments({ definition, ports }: Scene, call: ToolCall, tool: An
 
 async function executed(scene: Scene, directive: ToolExec, request: LiveRequest): Promise<CallResult> {
   const { call, callId, approved, edited } = directive;
-  if (scene.isStopping()) return undefined;
+  if (scene.isStopping() || scene.isClosed(directive) === true) return undefined;
   const lost = lostOptions(scene, request.id);
   if (lost !== undefined) {
     scene.fail(lost);
@@ -99,7 +99,9 @@ async function executed(scene: Scene, directive: ToolExec, request: LiveRequest)
   if (denied) return result(scene, directive, denied);
   // The call is allowed, and is answered from outside.
   if (tool !== undefined && tool.execute === undefined) return { signal: { type: "answer_needed", ...waits } };
-  return scene.isStopping() ? undefined : run(scene, directive, request);
+  // A steer may skip it meanwhile. Nothing comes between the last look and the start.
+  while (!scene.isStopping() && scene.isClosed(directive) === "soon") await scene.rest();
+  return scene.isStopping() || scene.isClosed(directive) ? undefined : run(scene, directive, request);
 }
 
 async function run(scene: Scene, directive: ToolExec, request: LiveRequest): Promise<CallResult> {

@@ -2,6 +2,7 @@ import type { AnyAgent, RequestScope } from "../../agent/definition/config.ts";
 import { type ProviderModel, type ResolveModel, staticModels } from "../../agent/definition/language-model.ts";
 import type { InputSchema } from "../../agent/definition/schema.ts";
 import type { AnyTool, ResolveTool, Tools } from "../../agent/definition/tool.ts";
+import type { ToolExec } from "../../agent/directive.ts";
 import type { AgentEvent } from "../../agent/event.ts";
 import type { ReactAgent } from "../../agent/react/agent.ts";
 import { heldFor, modeFailure } from "../../agent/react/call-context.ts";
@@ -63,6 +64,10 @@ export interface Scene {
   readonly worked: () => { readonly workedMs?: number };
   /** Whether a stop has begun: no work may start. */
   readonly isStopping: () => boolean;
+  /** Whether the call has its result; "soon" while one is written that a steer gives it. */
+  readonly isClosed: (call: ToolExec) => boolean | "soon";
+  /** Resolves when no entries are being written. */
+  readonly rest: () => Promise<void>;
   /** A tool call starts to run. */
   readonly began: (toolCallId: string) => void;
   /** Passes each warning on once. */

@@ -248,9 +248,9 @@ export class AgentServer<Given extends AnyAgent = AnyAgent> implements AsyncDisp
 
   /**
    * Adds a message of the user to the open request, before its next model call. When this resolves, the message is durable, or
-   * it was refused.
+   * it was refused. With `skip`, calls of the open answer that have not begun, or that wait, get the result `skipped`.
    */
-  steer(content: Content, options?: SteerOptions): Promise<SteerAnswer> {
+  steer(content: Content, options?: SteerOptions & { readonly skip?: boolean }): Promise<SteerAnswer> {
     return this.#steer("steer", content, options);
   }
 
@@ -439,7 +439,11 @@ export class AgentServer<Given extends AnyAgent = AnyAgent> implements AsyncDisp
     await this.stop();
   }
 
-  async #steer(kind: SteerKind, content: Content, options: SteerOptions = {}): Promise<SteerAnswer> {
+  async #steer(
+    kind: SteerKind,
+    content: Content,
+    options: SteerOptions & { readonly skip?: boolean } = {},
+  ): Promise<SteerAnswer> {
     checkSteerOptions(METHODS[kind], options);
     return steer(this.#live, { ...options, kind, content });
   }

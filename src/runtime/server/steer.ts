@@ -11,6 +11,7 @@ import type { SteerOptions } from "./options.ts";
 interface SteerMessage extends SteerOptions {
   readonly kind: SteerKind;
   readonly content: Content;
+  readonly skip?: boolean | undefined;
 }
 
 /** Resolves when the message is durable, or was refused. The receipt has its end. */
@@ -28,6 +29,7 @@ export async function steer(live: Loop, message: SteerMessage): Promise<SteerAns
     ...(requestId !== undefined && { requestId }),
     ...(source !== undefined && { source }),
     ...(refs !== undefined && { refs }),
+    ...(message.skip && { skip: true as const }),
   };
   if (live.live.stopping !== undefined) {
     const reason = "closed";

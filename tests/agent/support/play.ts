@@ -183,7 +183,9 @@ class Table {
   }
 
   #steer(steer: "steer" | "follow_up"): void {
-    this.#signal({ type: "steer", id: `steer_${this.#count++}`, steer, content: this.#words("steer") });
+    const skip = steer === "steer" && this.#choose(2) === 0 ? { skip: true as const } : {};
+    this.#signal({ type: "steer", id: `steer_${this.#count++}`, steer, content: this.#words("steer"), ...skip });
+    if (skip.skip) this.#signal({ type: "skip", begun: this.#choose(2) === 0 ? [] : ["call_0"] });
   }
 
   /** What was said before is said once more: late, or twice. */

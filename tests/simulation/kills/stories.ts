@@ -31,6 +31,17 @@ async function set(stage: Stage, opId: string, make: (server: Stage["server"]) =
   stage.world.acknowledged.add(`the setting ${opId}`, ({ thread }) => thread.filterByKind("ai_setting").some(isThere));
 }
 
+/** Once it is accepted, the call of `send` is skipped, whatever process does it. */
+async function skip(stage: Stage): Promise<void> {
+  const { accepted } = await stage.server.steer("Stop that.", { id: "stop", skip: true });
+  if (!accepted) throw new Error("the steer came too late");
+  stage.mustEnd("stop");
+  stage.world.acknowledged.add("the skipped call", ({ thread, state }) => {
+    const isSkipped = ({ payload }: Entry) => "toolCallId" in payload && JSON.stringify(payload).includes("skipped");
+    return state.run !== undefined || thread.filterByKind("ai_message").some(isSkipped);
+  });
+}
+
 const TOLD: readonly Story[] = [
   {
     name: "a final answer",
@@ -170,6 +181,49 @@ const TOLD: readonly Story[] = [
       await stage.server.withdraw("other");
       stage.mustEnd("other");
       await (await next).result;
+    },
+  },
+  {
+    name: "a steer that skips calls while one runs",
+    rules: calling(["slow", 1], ["send", 2], ["look", 3]),
+    config: { toolConcurrency: 1 },
+    play: async (stage) => {
+      await begun(stage);
+      await stage.until(() => stage.world.log.state.run?.calls.length === 3);
+      await skip(stage);
+      await stage.ended();
+    },
+  },
+  {
+    name: "a steer that skips the calls of an answer on its way",
+    modelThinks: true,
+    rules: calling(["look", 1], ["send", 2]),
+    play: async (stage) => {
+      await begun(stage);
+      await skip(stage);
+      await stage.ended();
+    },
+  },
+  {
+    name: "a steer that skips a call that waits",
+    rules: calling(["send", 1]),
+    play: async (stage) => {
+      await begun(stage);
+      await stage.waiting();
+      await skip(stage);
+      await stage.ended();
+    },
+  },
+  {
+    name: "a steer that skips the last call, and an operation waits for it",
+    rules: calling(["send", 1]),
+    config: { maxIterations: 1 },
+    operationBehindAsk: 1,
+    play: async (stage) => {
+      await begun(stage);
+      await stage.waiting();
+      await skip(stage);
+      await stage.ended();
     },
   },
   {
