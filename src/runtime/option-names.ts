@@ -158,6 +158,10 @@ export function checkDecider(what: "approve" | "deny", options: object): void {
 
 export function checkWaitingOptions(options: object): void {
   checkNames("waiting", options, WAITING);
+  const { kind, cursor }: { readonly kind?: unknown; readonly cursor?: unknown } = options; // of a caller without types
+  checkTexts({ cursor });
+  if (![undefined, "approval", "answer"].includes(kind as string))
+    throw invalid('kind must be "approval" or "answer".');
 }
 
 export function checkRevokeOptions(options: object): void {
@@ -264,6 +268,7 @@ function checkPlaced(what: string, options: Placed, names: { readonly [name: str
 
 export function checkServerOptions(options: Parts & ClaimOptions): void {
   checkNames("A server", options, SERVER);
+  checkCallbacks(options as object);
   checkAgent("agent", options.agent);
   checkStore(options.store);
   checkClaim(options);
@@ -271,6 +276,7 @@ export function checkServerOptions(options: Parts & ClaimOptions): void {
 
 export function checkHostOptions(options: HostParts): void {
   checkNames("A host", options, HOST);
+  checkCallbacks(options as object);
   checkFrom1("recoverConcurrency", options.recoverConcurrency);
   checkDuration("idleMs", options.idleMs);
   if (options.agents === undefined) checkAgent("agent", options.agent);
@@ -324,6 +330,30 @@ function checkDuration(name: string, value: unknown): void {
 
 function checkNames(what: string, options: unknown, names: { readonly [name: string]: true }): void {
   refuseUnknownOptions(what, options, names, invalid);
+  const { signal } = options as { readonly signal?: unknown }; // an object
+  if (signal === undefined || typeof Object(signal).addEventListener === "function") return;
+  throw invalid(`signal must be an AbortSignal, not ${describe(signal)}.`);
+}
+
+const CALLBACKS = [
+  "context",
+  "tools",
+  "headers",
+  "resolveTool",
+  "resolveModel",
+  "onNeedsSummary",
+  "warn",
+  "onError",
+] as const;
+
+/** Of a caller without types. A value in place of a function would fail only with the first request that needs it. */
+function checkCallbacks(options: { readonly [Name in (typeof CALLBACKS)[number]]?: unknown }): void {
+  for (const name of CALLBACKS) {
+    const value = options[name];
+    if (value !== undefined && typeof value !== "function") {
+      throw invalid(`${name} must be a function, not ${describe(value)}.`);
+    }
+  }
 }
 
 function checkAgent(path: string, agent: unknown): asserts agent is AnyAgent {

@@ -182,7 +182,7 @@ const CHECKS: { readonly [Field in keyof Required<AgentConfig>]: Check } = {
   summarizer: having("summarize"),
   onNeedsSummary: call,
   summaryWaitMs: whole(0),
-  models: object,
+  models: (value) => object(value) ?? Object.values(Object(value)).map(modelProblem).find(Boolean),
   recover: oneOf("resume", "fail"),
   maxAttempts: whole(1),
 };

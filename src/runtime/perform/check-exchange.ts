@@ -76,7 +76,7 @@ async function exceedsCost(
   try {
     for (const [model, usage] of Object.entries(byModel)) {
       const price: unknown = await hookAnswer(limit, hook, () => costUsd(usage, model));
-      sum += typeof price === "number" ? price : Number.NaN;
+      sum += typeof price === "number" && price >= 0 ? price : Number.NaN;
     }
   } catch {
     sum = Number.NaN;
@@ -84,7 +84,7 @@ async function exceedsCost(
   if (!Number.isNaN(sum)) return sum >= maxCostUsd;
   if (!limit.signal?.aborted) {
     warn(
-      "limits.costUsd threw, was late or gave no number: what a request has cost is unknown, so that it makes no further call.",
+      "limits.costUsd threw, was late or gave no number from 0: what a request has cost is unknown, so that it makes no further call.",
     );
   }
   return true;

@@ -6,7 +6,7 @@ import { copyJsonRepaired, isPlainObject, type JsonValue } from "../../thread/js
 import type { Content } from "../../thread/message.ts";
 import type { RuntimePorts } from "../ports.ts";
 import { convertResult, jsonOf, resultTextOf, TooLongError } from "./json-result.ts";
-import { errorAnswer, returnedError, type ToolAnswer } from "./outcome.ts";
+import { errorAnswer, messageOf, returnedError, type ToolAnswer } from "./outcome.ts";
 import { contentParts, errorText, isMcpResult, mcpAnswer, outputAnswer } from "./result-parts.ts";
 
 export interface ToolOutput {
@@ -41,6 +41,11 @@ function rawDetails(output: unknown, shown: Content, limit: number): { readonly 
 
 /** Data, unless it has the mark of `ok`, `content` or `fail`. Unmarked data of the same form stays data. */
 function plainAnswer(name: string, output: unknown, limit: number): ToolAnswer {
+  if (output instanceof Error) return returnedError(name, messageOf(output));
+  if (typeof Response === "function" && output instanceof Response) {
+    const message = `The tool ${name} ran and returned a Response, whose body was not read. It must return the text: await response.text(). Do not call it again only for this.`;
+    return errorAnswer({ code: "tool_result_not_json", message, retryable: false });
+  }
   if (!isToolResult(output)) return dataAnswer(output, limit);
   return { ...markedAnswer(name, output, limit), ...detailsOf(output, limit) };
 }

@@ -10,6 +10,15 @@ import { errorIn, given, run } from "./support/call.ts";
 
 const PIXEL = "iVBORw0KGgo=";
 
+test.each([
+  ["an Error", new Error("no seat"), "no seat"],
+  ["an error of a class of its own", new (class SeatError extends TypeError {})("no seat"), "no seat"],
+  ["a Response", new Response("{}"), "await response.text()"],
+])("%s that a tool returns is a failed result with a message, and no retry", async (_, output, part) => {
+  const result = await given(output, { maxRetries: 2 });
+  expect(result).toMatchObject({ isError: true, attempts: 1, content: expect.stringContaining(part) });
+});
+
 describe("a plain result", () => {
   test("of any JSON reads as its JSON", async () => {
     await fc.assert(
@@ -74,7 +83,6 @@ describe("a result that is no plain JSON is written as JSON.stringify would", ()
     ["a function alone", () => 1, "null"],
     ["numbers JSON does not have", [Number.NaN, Number.POSITIVE_INFINITY, -0], "[null,null,0]"],
     ["boxed values", [Object(1), Object("a"), Object(true)], '[1,"a",true]'],
-    ["an error", new Error("no"), "{}"],
     ["a typed array", new Float32Array([1, 0.5]), "[1,0.5]"],
     ["a key __proto__", JSON.parse('{"__proto__":{"admin":true},"a":1}'), '{"__proto__":{"admin":true},"a":1}'],
   ])("%s", async (_, output, content) => {
