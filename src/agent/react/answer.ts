@@ -277,9 +277,11 @@ function retryCall(
 ): Step | undefined {
   const { settings, flight } = step.agent;
   if (flight.ending !== undefined) return undefined;
-  const isSame = retryMs !== undefined && run.failedAttempts < (settings.modelMaxRetries ?? DEFAULT_RETRIES);
   const isOfModel = failure.code.startsWith("model_") && !FINAL.includes(failure.code);
-  const model = isSame || !isOfModel ? undefined : settings.fallbacks?.[run.modelIndex];
+  const next = isOfModel ? settings.fallbacks?.[run.modelIndex] : undefined;
+  const isRetried = retryMs !== undefined && run.failedAttempts < (settings.modelMaxRetries ?? DEFAULT_RETRIES);
+  const isSame = isRetried && (next === undefined || !isLongWait(step.agent, run, failure, retryMs));
+  const model = isSame ? undefined : next;
   if (!isSame && model === undefined) return undefined;
   const noted = commitEntries(step, retriedEntry(run, record, failure, model));
   const after = noted.agent.state.run ?? run;
@@ -292,6 +294,14 @@ function retryCall(
   const data = { failure, attempt, waitMs, ...(model !== undefined && { model }) };
   const emitted = emitEvent(noted, { ...after, iteration: after.iteration + 1 }, { kind: "llm_retried", callId, data });
   return startNextCall(updateFlight(emitted, { retry: { callId, afterMs: waitMs } }), after);
+}
+
+/** A provider may ask for minutes. Another model is called sooner. */
+const MAX_WAIT_WITH_NEXT_MS = 5_000;
+
+function isLongWait({ ports }: ReactAgent, { options }: Run, { retryAfterMs = 0 }: Failure, waitMs: number): boolean {
+  const { deadline = Number.POSITIVE_INFINITY } = options;
+  return retryAfterMs > MAX_WAIT_WITH_NEXT_MS || ports.clock() + waitMs >= deadline;
 }
 
 /** The record of a call. Undefined when this call is no longer pending, so that a late answer is ignored. */

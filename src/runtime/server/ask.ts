@@ -60,16 +60,16 @@ function stillRunning(requestId: string): RequestError {
   return new RequestError({ code: "request_running", requestId, retryable: true, message });
 }
 
-/** The open request, if it has these keys and this content. */
+/** The open request, if it has these keys and this content, or continues the same request. */
 function openRequest(
   { agent, current }: Loop,
   keys: readonly Key[],
   words: Parameters<typeof hasWords>[1],
 ): AgentRequest | undefined {
   const ask = current && agent.thread.filterByRef("requestId", current.id, { partial: true }).find(isAsk);
-  return ask !== undefined && hasWords(ask, words) && keys.some(([ref, value]) => ask.refs[ref] === value)
-    ? current
-    : undefined;
+  const isRepeated = keys.length === 0 && words.continues !== undefined; // a button was pressed twice
+  const isSame = isRepeated || keys.some(([ref, value]) => ask?.refs[ref] === value);
+  return ask !== undefined && hasWords(ask, words) && isSame ? current : undefined;
 }
 
 /**

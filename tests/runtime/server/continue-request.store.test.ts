@@ -36,6 +36,17 @@ async function failed(on: Stage): Promise<string> {
 
 for (const [name, open] of stores)
   describe(`continueRequest in ${name}`, () => {
+    test("a second call while the continuation runs returns it, also without a requestId", async () => {
+      const on = await stage({ store: open() });
+      const id = await failed(on);
+      const server = await on.start({ script: [{ hang: true }], tools: { look } });
+      const first = await on.end(server.continueRequest(id));
+      expect((await on.end(server.continueRequest(id))).id).toBe(first.id);
+      const other = on.end(server.continueRequest(id, { requestId: "req_other" }));
+      expect((await failureOf(other)).code).toBe("busy");
+      await on.end(server.cancel());
+    });
+
     test("in a later process it continues after the failure, with the ask and its results", async () => {
       const on = await stage({ store: open() });
       const id = await failed(on);

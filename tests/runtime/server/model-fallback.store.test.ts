@@ -130,3 +130,22 @@ test("a model with a larger window gets the whole context after one that refused
   expect((await on.end((await on.end(server.ask(words))).result)).text).toBe("From b.");
   expect(JSON.stringify(model[1]?.requests[0]?.messages)).toContain("end");
 });
+
+test("the next model is called at once when the provider asks for a long wait", async () => {
+  const on = await stage();
+  const wait = { error: { status: 429, retryAfterMs: 300_000 } };
+  const server = await on.start({ model: [named(on, "a", [wait]), named(on, "b", ["From b."])] });
+  const before = on.ports.clock();
+  expect((await on.end((await on.end(server.ask("Go."))).result)).text).toBe("From b.");
+  expect(on.ports.clock()).toBe(before);
+});
+
+test("a wait past the deadline of the ask calls the next model, and a shorter one is kept", async () => {
+  const on = await stage();
+  const wait = { error: { status: 429, retryAfterMs: 3_000 } };
+  const [a, b] = [named(on, "a", [wait, wait, "From a."]), named(on, "b", ["From b."])];
+  const server = await on.start({ model: [a, b] });
+  const late = await on.end(server.ask("Go.", { deadline: 2_000 }));
+  expect((await on.end(late.result)).text).toBe("From b.");
+  expect((await on.end((await on.end(server.ask("Go."))).result)).text).toBe("From a.");
+});
