@@ -5,8 +5,7 @@ import { isAgent } from "../agent/definition/define-agent.ts";
 import { qualifiedModelName } from "../agent/definition/language-model.ts";
 import { assistantAgent, modelFromEnv } from "../studio/default-agent.ts";
 import { demoAgent } from "../studio/demo/demo-agent.ts";
-import type { Io } from "./io.ts";
-import { CliError, EXIT } from "./io.ts";
+import { CliError, EXIT, type Io } from "./io.ts";
 import type { Output } from "./output.ts";
 
 /**

@@ -1,7 +1,6 @@
 import { parseArgs } from "node:util";
 import { nearest } from "../thread/options.ts";
-import type { Io } from "./io.ts";
-import { badUsage } from "./io.ts";
+import { badUsage, type Io } from "./io.ts";
 import type { Output } from "./output.ts";
 
 /** The input of a command that the user has called. */

@@ -1,5 +1,4 @@
-import type { Io } from "./io.ts";
-import { CliError, EXIT } from "./io.ts";
+import { CliError, EXIT, type Io } from "./io.ts";
 import type { Output } from "./output.ts";
 
 /** Handles Ctrl-C: the first one cancels the current work, the second one ends the process. */

@@ -3,8 +3,7 @@ import { HeddleError } from "../thread/errors.ts";
 import { nearest } from "../thread/options.ts";
 import { COMMON_OPTIONS, type Command, type CommandOptions, parseArguments } from "./command.ts";
 import { COMMANDS, type CommandEntry } from "./commands.ts";
-import type { Io } from "./io.ts";
-import { adviceOf, BrokenPipe, badUsage, EXIT, exitOf } from "./io.ts";
+import { adviceOf, BrokenPipe, badUsage, EXIT, exitOf, type Io } from "./io.ts";
 import { Output, table, wrapped } from "./output.ts";
 import { systemIo } from "./system-io.ts";
 

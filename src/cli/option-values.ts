@@ -3,8 +3,7 @@ import { resolve } from "node:path";
 import type { ContextPolicyInput } from "../projection/policy/fields.ts";
 import { ContextPolicy } from "../projection/policy/policy.ts";
 import { isPlainObject, type JsonValue } from "../thread/json.ts";
-import type { Io } from "./io.ts";
-import { badUsage, CliError, EXIT } from "./io.ts";
+import { badUsage, CliError, EXIT, type Io } from "./io.ts";
 
 // Values of options and arguments, from the command line or from a file that it names.
 

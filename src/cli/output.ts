@@ -1,7 +1,6 @@
 import { styleText } from "node:util";
 import { isPlainObject, type JsonObject, type JsonValue } from "../thread/json.ts";
-import type { Io, Sink } from "./io.ts";
-import { BrokenPipe } from "./io.ts";
+import { BrokenPipe, type Io, type Sink } from "./io.ts";
 
 type Style = "bold" | "dim" | "red" | "green" | "yellow" | "cyan" | "magenta";
 

@@ -11,8 +11,7 @@ import { ROUTES } from "../studio/routes/routes.ts";
 import { Studio } from "../studio/studio.ts";
 import { agentFor, readerFor } from "./agent.ts";
 import type { AGENT_OPTIONS, CLIENT_OPTIONS, CommandCall } from "./command.ts";
-import type { Io } from "./io.ts";
-import { CliError, EXIT, exitOfStatus } from "./io.ts";
+import { CliError, EXIT, exitOfStatus, type Io } from "./io.ts";
 
 type Query = { readonly [name: string]: string | number | undefined };
 

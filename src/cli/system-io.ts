@@ -8,8 +8,7 @@ import {
 } from "node:readline";
 import { text } from "node:stream/consumers";
 import type { WriteStream } from "node:tty";
-import type { Io, Keyboard, Sink } from "./io.ts";
-import { BrokenPipe } from "./io.ts";
+import { BrokenPipe, type Io, type Keyboard, type Sink } from "./io.ts";
 
 type Interrupt = Parameters<Io["onInterrupt"]>[0];
 

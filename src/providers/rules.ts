@@ -1,5 +1,12 @@
-import type { FileContentPart, Message, Part, TextContentPart, ToolCall } from "../thread/message.ts";
-import { canReadProviderCall, isProviderExecuted } from "../thread/message.ts";
+import {
+  canReadProviderCall,
+  type FileContentPart,
+  isProviderExecuted,
+  type Message,
+  type Part,
+  type TextContentPart,
+  type ToolCall,
+} from "../thread/message.ts";
 
 /** The wire formats whose rules are known. */
 export type ProviderApi = "openai-chat" | "openai-responses" | "anthropic" | "gemini";

@@ -1,6 +1,5 @@
 import type { TextContentPart, ThinkingPart } from "../thread/message.ts";
-import type { AssistantPart } from "./message-parts.ts";
-import { type MetadataOwner, metadataOf, textField } from "./message-parts.ts";
+import { type AssistantPart, type MetadataOwner, metadataOf, textField } from "./message-parts.ts";
 
 /**
  * Returns the parts of an answer that a provider can read. Thinking is returned only to the provider that signed it;

@@ -162,34 +162,26 @@ export class Loop {
     return { requestId, threadId: this.options.threadId, context: context as never }; // the caller has typed it
   }
 
-  /** Decides a signal as soon as it is due. */
+  /** Decides the signals that are due, one after the other, and performs the effects of each. */
   post(...signals: readonly LiveSignal[]): void {
     this.#queue.push(...signals);
-    this.#decide();
-  }
-
-  #decide(): void {
     if (this.#isDeciding) return;
     this.#isDeciding = true;
     try {
-      while (this.#decideNext());
+      for (;;) {
+        this.#notDue = skipNotDue(this.#live, this.#queue, this.#notDue);
+        const [signal] = this.#queue.splice(this.#notDue.count, 1);
+        if (signal === undefined) return;
+        const { live, effects } = decideLive(this.#live, signal, this.#moment());
+        this.#live = live;
+        for (const effect of effects) this.#perform(effect);
+        const next = effects.flatMap((effect) => (effect.type === "next" ? [effect.signal] : []));
+        if (next.length > 0) this.#notDue = NOTHING_CHECKED;
+        this.#queue.unshift(...next);
+      }
     } finally {
       this.#isDeciding = false;
     }
-  }
-
-  /** False when no signal is due. */
-  #decideNext(): boolean {
-    this.#notDue = skipNotDue(this.#live, this.#queue, this.#notDue);
-    const [signal] = this.#queue.splice(this.#notDue.count, 1);
-    if (signal === undefined) return false;
-    const { live, effects } = decideLive(this.#live, signal, this.#moment());
-    this.#live = live;
-    for (const effect of effects) this.#perform(effect);
-    const next = effects.flatMap((effect) => (effect.type === "next" ? [effect.signal] : []));
-    if (next.length > 0) this.#notDue = NOTHING_CHECKED;
-    this.#queue.unshift(...next);
-    return true;
   }
 
   #moment(): Moment {

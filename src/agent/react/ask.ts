@@ -24,9 +24,9 @@ import {
   withMode,
 } from "./call-context.ts";
 import { askEntry, commandEntryId, continueEntry, goOnEntry } from "./entries.ts";
+import { deadlineFailure, scheduleTimeLimit } from "./finish.ts";
 import { startNextCall } from "./next-call.ts";
 import { runFromAsk } from "./state.ts";
-import { deadlineFailure, scheduleTimeLimit } from "./time-limit.ts";
 
 type Ask = Extract<Signal, { type: "ask" }>;
 

@@ -12,13 +12,21 @@ import {
 import { handleModelError, handleModelResult } from "./answer.ts";
 import { handleAsk } from "./ask.ts";
 import { handedOverEntry, resultEntry } from "./entries.ts";
-import { completeRequest, emitResults, endRequest, NOT_ANSWERED, NOT_RUN } from "./finish.ts";
+import {
+  completeRequest,
+  deadlineFailure,
+  emitResults,
+  endRequest,
+  handleWorked,
+  NOT_ANSWERED,
+  NOT_RUN,
+  rescheduleDeadline,
+} from "./finish.ts";
 import { handleSummary, handleSummaryFailed, startNextCall } from "./next-call.ts";
 import { handleContextOperation, handleSetting } from "./operations.ts";
 import { handleNotice, handleResume } from "./resume.ts";
 import { hasOpenCalls, type OpenCall, openCalls, type Run } from "./state.ts";
 import { handleSteer } from "./steering.ts";
-import { deadlineFailure, handleWorked, rescheduleDeadline } from "./time-limit.ts";
 import {
   callOrEnd,
   continueAfterTools,

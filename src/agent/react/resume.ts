@@ -15,11 +15,20 @@ import {
   updateFlight,
 } from "./agent.ts";
 import { attemptEntry, resultEntry, toolStartedEntry } from "./entries.ts";
-import { completeRequest, emitResults, errorOutcome, failRequest, finishRun, WAITED_FOR_ANSWER } from "./finish.ts";
+import {
+  completeRequest,
+  deadlineFailure,
+  emitResults,
+  errorOutcome,
+  failRequest,
+  finishRun,
+  scheduleTimeLimit,
+  timeLimitFailure,
+  WAITED_FOR_ANSWER,
+} from "./finish.ts";
 import { noticeSummary, startNextCall } from "./next-call.ts";
 import { hasOpenCalls, type OpenCall, openCalls, type Run } from "./state.ts";
 import { skipsCalls } from "./steering.ts";
-import { deadlineFailure, scheduleTimeLimit, timeLimitFailure } from "./time-limit.ts";
 import {
   awaitDirective,
   closeUnrun,

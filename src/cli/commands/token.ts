@@ -1,7 +1,13 @@
 import { settingsOf } from "../../checkpoint/config.ts";
 import { TokenError } from "../../checkpoint/error.ts";
-import type { ResumeState } from "../../checkpoint/payload.ts";
-import { claimsOf, fromBase64url, readPayload, stateOf, type TokenClaims } from "../../checkpoint/payload.ts";
+import {
+  claimsOf,
+  fromBase64url,
+  type ResumeState,
+  readPayload,
+  stateOf,
+  type TokenClaims,
+} from "../../checkpoint/payload.ts";
 import { checkPrefix, split, tokenIdOf, verify } from "../../checkpoint/resume-tokens.ts";
 import { defineCommand } from "../command.ts";
 import { badUsage, EXIT } from "../io.ts";

@@ -46,7 +46,7 @@ export async function interruptedThreads(store: ThreadStore, ports: RuntimePorts
 export async function takeOverThreads(threadIds: readonly string[], options: RecoveryOptions): Promise<Recovered> {
   const places = toolPool({ concurrency: options.concurrency });
   const begun = threadIds.map(async (threadId) => {
-    const requestId = await takenOver(threadId, (work) => places.run([threadId], work, () => undefined), options);
+    const requestId = await takenOver(threadId, (work) => places.run(work), options);
     return requestId === undefined ? [] : [{ threadId, requestId }];
   });
   const taken = (await Promise.all(begun)).flat();

@@ -56,10 +56,11 @@ export class AnswerBuilder {
 
   /** The answer so far. Thinking that has not ended is left out: it has no signature, so no provider accepts it. */
   content({ finished }: { readonly finished: boolean }): AnswerContent {
-    const toolCalls = withUniqueIds(this.#slots.flatMap((slot) => (slot.type === "call" ? [slot.call] : [])));
-    let calls = 0;
+    const calls = this.#slots.filter((slot) => slot.type === "call");
+    const toolCalls = withUniqueIds(calls.map(({ call }) => call));
+    const ids = new Map(calls.map((slot, index) => [slot, toolCalls[index]?.id ?? ""])); // one call for each slot
     const parts = this.#slots.flatMap((slot): readonly Part[] => {
-      if (slot.type === "call") return [{ type: "tool_call", id: toolCalls[calls++]?.id ?? "" }]; // one for each slot
+      if (slot.type === "call") return [{ type: "tool_call", id: ids.get(slot) ?? "" }];
       if (slot.type === "part") return [slot.part];
       const part = finished || slot.ended || slot.type === "text" ? slot.toPart(this.#model) : undefined;
       return part === undefined ? [] : [part];

@@ -189,11 +189,10 @@ const MAX_LISTED_ARGUMENTS = 32_768;
 function listedCalls(agent: ReactAgent, isForeign: boolean): Listed {
   const { requestId = "", options } = agent.state.run ?? {};
   const requestDeadline = options?.deadline;
-  const ids = new Set<string>();
-  return storedWaitingCalls(agent, isForeign ? undefined : false).flatMap((call) => {
+  return storedWaitingCalls(agent, isForeign ? undefined : false).flatMap((call, index, all) => {
     const { toolCallId: callId, name, arguments: given, kind, deadline } = call;
-    if (ids.has(callId) || !/^\P{Cc}{1,512}$/u.test(callId) || !callId.isWellFormed()) return [];
-    ids.add(callId);
+    const isSecond = all.findIndex(({ toolCallId }) => toolCallId === callId) < index;
+    if (isSecond || !/^\P{Cc}{1,512}$/u.test(callId) || !callId.isWellFormed()) return [];
     const isShort = JSON.stringify(given).length <= MAX_LISTED_ARGUMENTS;
     const of = {
       agent: agent.settings.name,

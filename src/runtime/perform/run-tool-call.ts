@@ -22,21 +22,12 @@ type CallResult = { readonly signal: Extract<Signal, { readonly toolCallId: stri
 /** Runs one tool call when the pool has a free place. Its result, or its wait, is the next signal. */
 export async function runToolCall(scene: Scene, directive: ToolExec, request: LiveRequest): Promise<CallResult> {
   const { call } = directive;
-  let called: CallResult;
-  const inPool = (): Promise<void> =>
-    scene.pool.run(
-      [directive],
-      (item) => executed(scene, item, request),
-      (result) => {
-        called = result;
-      },
-    );
+  const inPool = (): Promise<CallResult> => scene.pool.run(() => executed(scene, directive, request));
   const tool = toolOf(scene, call);
   try {
+    if (!tool?.exclusive) return await inPool();
     // A call that waits for an exclusive key does not occupy a place in the pool.
-    if (tool?.exclusive) await scene.pool.exclusive.run(() => exclusiveKey(scene, directive, tool, request), inPool);
-    else await inPool();
-    return called;
+    return await scene.pool.exclusive.run(() => exclusiveKey(scene, directive, tool, request), inPool);
   } catch {
     const message = `The tool ${call.name} could not be run.`;
     return result(scene, directive, errorAnswer({ code: "tool_failed", message }));

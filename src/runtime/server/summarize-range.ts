@@ -45,11 +45,13 @@ export async function summarizeRange(
 ): Promise<{ readonly seq: number; readonly usage: Usage }> {
   const signal = cancel === undefined ? live.stopped : AbortSignal.any([live.stopped, cancel]);
   await live.mend();
+  const findWork = (toSeq: number | undefined, written: number | undefined): Promise<Work | undefined> =>
+    live.read((agent) => workFor(agent, { ...given, toSeq }, written));
   let usage: Usage = {};
   let seq: number | undefined;
   let { toSeq } = given;
   for (;;) {
-    const work = await live.read((agent) => workFor(agent, { ...given, toSeq }, seq));
+    const work = await findWork(toSeq, seq);
     if (work === undefined) return { seq: seq ?? -1, usage };
     const { lane, model, plan } = work;
     const { range, maxTokens, isPart } = plan;
@@ -69,7 +71,7 @@ export async function summarizeRange(
         throw cancelled(usage);
       }
       await live.command(summaryFailed(lane, range, outcome));
-      const next = await live.read((agent) => workFor(agent, { ...given, toSeq }, seq));
+      const next = await findWork(toSeq, seq);
       if (next === undefined || !next.plan.isDue || next.plan.range.toSeq >= range.toSeq) throw outcome.error;
     }
   }

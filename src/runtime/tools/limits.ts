@@ -64,16 +64,8 @@ function withoutValue(why: StopReason): { readonly type: "timeout" | "aborted" }
 
 /** Runs work concurrently, up to a limit. */
 export interface ToolPool {
-  /**
-   * Starts `work` for each item, in order, as places become free, and calls `deliver` with each result at once. Resolves when
-   * all are delivered. If anything fails, rejects with the first error after all work has ended. Concurrent calls of `run`
-   * share the places.
-   */
-  run<Item, Result>(
-    items: readonly Item[],
-    work: (item: Item, index: number) => Result | PromiseLike<Result>,
-    deliver: (result: Awaited<Result>, item: Item, index: number) => unknown,
-  ): Promise<void>;
+  /** Starts the work when a place is free. Works that wait get their places in the order of the calls. */
+  run<Result>(work: () => Promise<Result>): Promise<Result>;
   /** The turns of calls that must not run at once. */
   readonly exclusive: ExclusiveQueue;
 }
@@ -83,7 +75,7 @@ export interface ToolPool {
  *
  * @example
  * const pool = toolPool({ concurrency: 2 });
- * await pool.run([1, 2, 3], async (n) => n * n, (square, n) => console.log(n, square));
+ * const squares = await Promise.all([1, 2, 3].map((n) => pool.run(async () => n * n)));
  */
 export function toolPool({ concurrency = 4 }: { readonly concurrency?: number } = {}): ToolPool {
   if (!Number.isInteger(concurrency) || concurrency < 1) {
@@ -92,10 +84,6 @@ export function toolPool({ concurrency = 4 }: { readonly concurrency?: number } 
   }
   const waiting: (() => void)[] = [];
   let free = concurrency;
-  const place = async (): Promise<void> => {
-    if (free > 0) free--;
-    else await new Promise<void>((resolve) => waiting.push(resolve));
-  };
   /** Passes the place to the work that has waited longest. */
   const leave = (): void => {
     const next = waiting.shift();
@@ -104,29 +92,16 @@ export function toolPool({ concurrency = 4 }: { readonly concurrency?: number } 
   };
   return {
     exclusive: new ExclusiveQueue(),
-    async run(items, work, deliver) {
-      const ended = await Promise.allSettled(
-        items.map(async (item, index) => {
-          const result = await inPlace(place, leave, () => work(item, index));
-          await deliver(result, item, index);
-        }),
-      );
-      for (const one of ended) if (one.status === "rejected") throw one.reason;
+    async run(work) {
+      if (free > 0) free--;
+      else await new Promise<void>((resolve) => waiting.push(resolve));
+      try {
+        return await work();
+      } finally {
+        leave();
+      }
     },
   };
-}
-
-async function inPlace<Result>(
-  place: () => Promise<void>,
-  leave: () => void,
-  work: () => Result | PromiseLike<Result>,
-): Promise<Awaited<Result>> {
-  await place();
-  try {
-    return await work();
-  } finally {
-    leave();
-  }
 }
 
 /** Lets the work of one key run one after the other, in the order of the calls. Work of other keys runs at the same time. */

@@ -12,7 +12,7 @@ import type { JsonValue } from "../../thread/json.ts";
 import type { Message, ToolCall } from "../../thread/message.ts";
 import { ignoreErrorsOf } from "../callbacks.ts";
 import { type RuntimePorts, systemRuntimePorts } from "../ports.ts";
-import { pause } from "../timers.ts";
+import { pause, Timers } from "../timers.ts";
 import { jsonOf } from "./json-result.ts";
 import { runLimited, type StopReason, type WorkLimits } from "./limits.ts";
 import {
@@ -334,26 +334,27 @@ interface HeartbeatTimer {
 function heartbeat(
   { id: toolCallId, name: toolName }: ToolCall,
   { heartbeatMs = 5_000, onHeartbeat }: HeartbeatOptions,
-  { clock, after }: RuntimePorts,
+  ports: RuntimePorts,
 ): HeartbeatTimer {
   if (onHeartbeat === undefined) return { now: () => undefined, stop: () => undefined };
+  const { clock } = ports;
   const started = clock();
   let last = Number.NEGATIVE_INFINITY;
   let isStopped = false;
-  let cancel = (): void => undefined;
+  const schedule = (): void => timers.set({ name: "beat", ms: heartbeatMs > 0 ? heartbeatMs : undefined });
   const beat = (): void => {
     last = clock();
-    cancel();
-    if (heartbeatMs > 0) cancel = after(heartbeatMs, beat);
+    schedule();
     ignoreErrorsOf(onHeartbeat)({ toolCallId, toolName, elapsedMs: Math.max(0, last - started) });
   };
   const now = (): void => {
     if (!isStopped && Math.abs(clock() - last) >= heartbeatMs) beat(); // the clock may be set back
   };
-  if (heartbeatMs > 0) cancel = after(heartbeatMs, beat);
+  const timers = new Timers(ports, beat);
+  schedule();
   const stop = (): void => {
     isStopped = true;
-    cancel();
+    timers.clear();
   };
   return { now, stop };
 }

@@ -1,7 +1,13 @@
 import { checkName } from "../../thread/options.ts";
 import { StoreError } from "../errors.ts";
-import type { OnUpgrade } from "../options.ts";
-import { checkCallback, checkOptions, invalidOption, STORE_OPTIONS, type StoreOptions } from "../options.ts";
+import {
+  checkCallback,
+  checkOptions,
+  invalidOption,
+  type OnUpgrade,
+  STORE_OPTIONS,
+  type StoreOptions,
+} from "../options.ts";
 
 /**
  * "durable": an acknowledged append survives a crash of the server and a power failure. "relaxed"

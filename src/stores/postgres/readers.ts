@@ -1,6 +1,5 @@
 import { untilAborted } from "../abort.ts";
-import type { Pool, Sql } from "./connection-pool.ts";
-import { waitAtMost } from "./connection-pool.ts";
+import { type Pool, type Sql, waitAtMost } from "./connection-pool.ts";
 import { connectionLost, isConnectionLoss } from "./errors.ts";
 import type { PostgresSettings } from "./options.ts";
 import { type Scope, tablesIn } from "./tables.ts";

@@ -3,8 +3,14 @@ import { systemPorts } from "../../thread/ports.ts";
 import { defineDatabase, type ThreadDatabase } from "../database.ts";
 import { defineStore } from "../define-store.ts";
 import { StoreError } from "../errors.ts";
-import type { OnUpgrade } from "../options.ts";
-import { checkCallback, checkOptions, invalidOption, STORE_OPTIONS, type StoreOptions } from "../options.ts";
+import {
+  checkCallback,
+  checkOptions,
+  invalidOption,
+  type OnUpgrade,
+  STORE_OPTIONS,
+  type StoreOptions,
+} from "../options.ts";
 import type { ThreadStore } from "../port.ts";
 import { findSqlite, type OpenConnection, type SqliteConnection, type SqlValue } from "./connection.ts";
 import { sqliteDatabaseDriver, sqliteDriver, type Workers } from "./driver.ts";

@@ -1,7 +1,6 @@
 import type { EntryInput } from "../../thread/entry.ts";
 import { assistant, note, notes, user } from "../builders.ts";
-import type { ContractTests } from "./case-fixture.ts";
-import { allItems, equal, ok, present, rejects, sameJsonText } from "./case-fixture.ts";
+import { allItems, type ContractTests, equal, ok, present, rejects, sameJsonText } from "./case-fixture.ts";
 
 /** Cases: appending batches of entries. */
 export const appendCases: ContractTests = {

@@ -3,8 +3,18 @@ import type { EntryInput } from "../../thread/entry.ts";
 import type { JsonObject } from "../../thread/json.ts";
 import { Thread } from "../../thread/thread.ts";
 import { note, notes } from "../builders.ts";
-import type { CaseFixture, ContractTests } from "./case-fixture.ts";
-import { equal, firstItems, ok, present, rejects, sameJsonText, shortPause, until } from "./case-fixture.ts";
+import {
+  type CaseFixture,
+  type ContractTests,
+  equal,
+  firstItems,
+  ok,
+  present,
+  rejects,
+  sameJsonText,
+  shortPause,
+  until,
+} from "./case-fixture.ts";
 
 /** A text of more than 64 Ki characters. */
 function longText(words: string): string {

@@ -2,8 +2,7 @@ import { ThreadHeldError } from "../../stores/errors.ts";
 import type { ThreadStore } from "../../stores/port.ts";
 import type { Entry } from "../../thread/entry.ts";
 import { note } from "../builders.ts";
-import type { ContractTests } from "./case-fixture.ts";
-import { equal, firstItems, ok, present, rejects, until } from "./case-fixture.ts";
+import { type ContractTests, equal, firstItems, ok, present, rejects, until } from "./case-fixture.ts";
 import type { WorkerResult } from "./worker-job.ts";
 
 /** A claim that does not expire during any case, in milliseconds. */

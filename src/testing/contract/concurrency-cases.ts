@@ -1,8 +1,17 @@
 import type { ThreadStore } from "../../stores/port.ts";
 import type { EntryInput } from "../../thread/entry.ts";
 import { note, notes } from "../builders.ts";
-import type { CaseFixture, ContractTests } from "./case-fixture.ts";
-import { allItems, equal, ok, present, rejects, sameJsonText, shortPause } from "./case-fixture.ts";
+import {
+  allItems,
+  type CaseFixture,
+  type ContractTests,
+  equal,
+  ok,
+  present,
+  rejects,
+  sameJsonText,
+  shortPause,
+} from "./case-fixture.ts";
 
 /** Cases: many concurrent writers over several handles. */
 export const concurrencyCases: ContractTests = {

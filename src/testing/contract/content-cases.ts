@@ -1,8 +1,16 @@
 import type { EntryInput } from "../../thread/entry.ts";
 import type { JsonObject } from "../../thread/json.ts";
 import { note, user } from "../builders.ts";
-import type { CaseFixture, ContractTests } from "./case-fixture.ts";
-import { allItems, equal, ok, present, rejects, sameJsonText } from "./case-fixture.ts";
+import {
+  allItems,
+  type CaseFixture,
+  type ContractTests,
+  equal,
+  ok,
+  present,
+  rejects,
+  sameJsonText,
+} from "./case-fixture.ts";
 
 /** Cases: valid payloads are returned unchanged. */
 export const contentCases: ContractTests = {

@@ -1,8 +1,8 @@
 import type { FeedEntry, FeedItem, FeedOptions } from "../../stores/port.ts";
 import { note, notes } from "../builders.ts";
-import type { ContractTests } from "./case-fixture.ts";
 import {
   allItems,
+  type ContractTests,
   equal,
   firstEntries,
   firstItems,

@@ -2,8 +2,17 @@ import { StoreError } from "../../stores/errors.ts";
 import type { DeleteOptions } from "../../stores/port.ts";
 import type { Entry, EntryInput } from "../../thread/entry.ts";
 import { note, notes, user } from "../builders.ts";
-import type { ContractTests } from "./case-fixture.ts";
-import { allItems, equal, firstItems, ok, present, rejects, sameJsonText, shortPause } from "./case-fixture.ts";
+import {
+  allItems,
+  type ContractTests,
+  equal,
+  firstItems,
+  ok,
+  present,
+  rejects,
+  sameJsonText,
+  shortPause,
+} from "./case-fixture.ts";
 
 /** Cases: forks, which share the history of another thread. */
 export const forkCases: ContractTests = {

@@ -3,8 +3,7 @@ import { LeaseEndedError } from "../../stores/errors.ts";
 import type { Lease } from "../../stores/lease.ts";
 import type { ThreadStore } from "../../stores/port.ts";
 import { note } from "../builders.ts";
-import type { ContractTests } from "./case-fixture.ts";
-import { equal, ok, rejects, until } from "./case-fixture.ts";
+import { type ContractTests, equal, ok, rejects, until } from "./case-fixture.ts";
 
 /** A lease that does not expire during any case, in milliseconds. */
 const LONG_TTL_MS = 600_000;

@@ -2,8 +2,7 @@ import { StoreError } from "../../stores/errors.ts";
 import type { ThreadStore, VerifyReport } from "../../stores/port.ts";
 import { Thread } from "../../thread/thread.ts";
 import { note, notes } from "../builders.ts";
-import type { ContractTests } from "./case-fixture.ts";
-import { allItems, equal, ok, rejects } from "./case-fixture.ts";
+import { allItems, type ContractTests, equal, ok, rejects } from "./case-fixture.ts";
 
 /** Cases: deleting threads, closing stores, and verifying a thread. */
 export const lifetimeCases: ContractTests = {

@@ -1,7 +1,6 @@
 import type { ListOptions, ListOrder, ThreadInfo } from "../../stores/port.ts";
 import { note, user } from "../builders.ts";
-import type { CaseFixture, ContractTests } from "./case-fixture.ts";
-import { equal, ok, present, rejects, shortPause } from "./case-fixture.ts";
+import { type CaseFixture, type ContractTests, equal, ok, present, rejects, shortPause } from "./case-fixture.ts";
 
 const LIST_ORDERS: readonly ListOrder[] = ["updated", "created", "id"];
 

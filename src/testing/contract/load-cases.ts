@@ -4,8 +4,7 @@ import type { JsonObject } from "../../thread/json.ts";
 import type { ThreadBase } from "../../thread/thread-data.ts";
 import { inLane, note, notes, replace, summary, switchTo, user } from "../builders.ts";
 import type { Random } from "../random.ts";
-import type { CaseFixture, ContractTests } from "./case-fixture.ts";
-import { equal, ok, present, rejects, sameJsonText } from "./case-fixture.ts";
+import { type CaseFixture, type ContractTests, equal, ok, present, rejects, sameJsonText } from "./case-fixture.ts";
 import { naiveBase } from "./naive-base.ts";
 
 /** Cases: loading a thread whole, in part, or at an earlier revision. */

@@ -1,6 +1,13 @@
 import { note, notes } from "../builders.ts";
-import type { CaseFixture, ContractTests } from "./case-fixture.ts";
-import { equal, firstEntries, firstItems, present, rejects } from "./case-fixture.ts";
+import {
+  type CaseFixture,
+  type ContractTests,
+  equal,
+  firstEntries,
+  firstItems,
+  present,
+  rejects,
+} from "./case-fixture.ts";
 
 const INVALID_NAMES: Readonly<Record<string, unknown>> = {
   "an empty one": "",

@@ -1,7 +1,15 @@
 import type { ListOptions } from "../../stores/port.ts";
 import { note, notes } from "../builders.ts";
-import type { CaseFixture, ContractTests } from "./case-fixture.ts";
-import { allItems, equal, ok, present, rejects, shortPause } from "./case-fixture.ts";
+import {
+  allItems,
+  type CaseFixture,
+  type ContractTests,
+  equal,
+  ok,
+  present,
+  rejects,
+  shortPause,
+} from "./case-fixture.ts";
 
 /** Cases: owners of threads, and metadata that changes without an entry. */
 export const ownerCases: ContractTests = {

@@ -1,8 +1,16 @@
 import type { ReadOptions } from "../../stores/port.ts";
 import type { Entry, Refs } from "../../thread/entry.ts";
 import { note, notes, user } from "../builders.ts";
-import type { CaseFixture, ContractTests } from "./case-fixture.ts";
-import { allItems, equal, firstItems, present, rejects, shortPause } from "./case-fixture.ts";
+import {
+  allItems,
+  type CaseFixture,
+  type ContractTests,
+  equal,
+  firstItems,
+  present,
+  rejects,
+  shortPause,
+} from "./case-fixture.ts";
 
 /** Cases: reading single entries and ranges. */
 export const readCases: ContractTests = {

@@ -1,8 +1,7 @@
 import type { JsonValue } from "../../thread/json.ts";
 import { Thread } from "../../thread/thread.ts";
 import { note, notes, user } from "../builders.ts";
-import type { CaseFixture, ContractTests } from "./case-fixture.ts";
-import { equal, ok, present, rejects, sameJsonText } from "./case-fixture.ts";
+import { type CaseFixture, type ContractTests, equal, ok, present, rejects, sameJsonText } from "./case-fixture.ts";
 
 /** Cases: saving threads that were made in memory. */
 export const saveCases: ContractTests = {

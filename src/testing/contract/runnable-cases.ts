@@ -3,8 +3,7 @@ import type { Lease } from "../../stores/lease.ts";
 import type { ThreadStore } from "../../stores/port.ts";
 import type { TakenThread } from "../../stores/runnable.ts";
 import { note } from "../builders.ts";
-import type { CaseFixture, ContractTests } from "./case-fixture.ts";
-import { equal, ok, present, rejects, until } from "./case-fixture.ts";
+import { type CaseFixture, type ContractTests, equal, ok, present, rejects, until } from "./case-fixture.ts";
 
 /** Longer than any case, in milliseconds. */
 const LONG_MS = 600_000;

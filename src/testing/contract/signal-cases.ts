@@ -1,8 +1,7 @@
 import type { CallOptions, ThreadStore } from "../../stores/port.ts";
 import { Thread } from "../../thread/thread.ts";
 import { note, notes } from "../builders.ts";
-import type { CaseFixture, ContractTests } from "./case-fixture.ts";
-import { allItems, equal, ok, present, rejects } from "./case-fixture.ts";
+import { allItems, type CaseFixture, type ContractTests, equal, ok, present, rejects } from "./case-fixture.ts";
 
 /** Cases: the signal of a call. */
 export const signalCases: ContractTests = {

@@ -2,8 +2,7 @@ import type { ThreadInfo, ThreadStore } from "../../stores/port.ts";
 import type { EntryInput } from "../../thread/entry.ts";
 import type { JsonValue } from "../../thread/json.ts";
 import { assistant, note, notes, switchTo, user } from "../builders.ts";
-import type { ContractTests } from "./case-fixture.ts";
-import { equal, ok, present } from "./case-fixture.ts";
+import { type ContractTests, equal, ok, present } from "./case-fixture.ts";
 
 /** Cases: what a list says of the entries of a thread. */
 export const sumCases: ContractTests = {

@@ -1,7 +1,6 @@
 import type { ThreadStore } from "../../stores/port.ts";
 import { note } from "../builders.ts";
-import type { CaseFixture, ContractTests } from "./case-fixture.ts";
-import { equal, ok, present, shortPause } from "./case-fixture.ts";
+import { type CaseFixture, type ContractTests, equal, ok, present, shortPause } from "./case-fixture.ts";
 
 const DAY = 24 * 60 * 60 * 1000;
 

@@ -2,8 +2,7 @@ import type { Usage } from "../../agent/model-call.ts";
 import type { ModelUsage, UsageDay } from "../../stores/usage-day.ts";
 import type { EntryInput } from "../../thread/entry.ts";
 import { note, user } from "../builders.ts";
-import type { ContractTests } from "./case-fixture.ts";
-import { equal, rejects } from "./case-fixture.ts";
+import { type ContractTests, equal, rejects } from "./case-fixture.ts";
 
 const DAY_MS = 86_400_000;
 

@@ -1,8 +1,7 @@
 import type { ThreadStore } from "../../stores/port.ts";
 import type { ListedCall } from "../../stores/waiting-call.ts";
 import { note } from "../builders.ts";
-import type { CaseFixture, ContractTests } from "./case-fixture.ts";
-import { equal, ok, rejects, until } from "./case-fixture.ts";
+import { type CaseFixture, type ContractTests, equal, ok, rejects, until } from "./case-fixture.ts";
 
 function storeOf({ database, tenant }: CaseFixture): ThreadStore {
   return database().tenant(tenant);
