@@ -1,5 +1,4 @@
 import type { InputSchema } from "../agent/definition/schema.ts";
-import type { Run } from "../agent/react/state.ts";
 import type { OutputCheck } from "../agent/signal.ts";
 import { copyJsonRepaired, isPlainObject, type JsonObject, type JsonValue, sameJson } from "../thread/json.ts";
 import { type Content, contentText } from "../thread/message.ts";
@@ -70,12 +69,6 @@ function parseJson(text: string): { readonly value: unknown } | undefined {
 
 const SHORTEST_FENCE = /```(?:json)?([\s\S]*?)```/i;
 const LONGEST_FENCE = /```(?:json)?([\s\S]*)```/i;
-
-/** The stored schema of an answer whose ask had one of its own. */
-export function outputAsked(run: Pick<Run, "options"> | undefined): InputSchema | undefined {
-  const schema = run?.options.output;
-  return schema && { jsonSchema: schema };
-}
 
 /** The JSON Schema of the output, as it is: `objectSchemaOf` makes the one that providers take. */
 export async function outputSchemaOf(output: InputSchema, limit: HookLimit): Promise<JsonObject> {

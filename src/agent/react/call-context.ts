@@ -11,7 +11,7 @@ import type { Thread } from "../../thread/thread.ts";
 import { type CallSample, calibrate } from "../../tokens/calibrate.ts";
 import { factsOf, heuristic, type TokenCounter } from "../../tokens/counter.ts";
 import type { Mode } from "../definition/config.ts";
-import { objectSchemaOf } from "../definition/schema.ts";
+import { type InputSchema, objectSchemaOf } from "../definition/schema.ts";
 import type { CallBasis, CallEnvironment, CallRecord } from "../model-call.ts";
 import { recordedCall } from "../model-call.ts";
 import type { Failure, StoredRequestOptions } from "../signal.ts";
@@ -316,4 +316,10 @@ function samplesOf(thread: Thread, model: string | undefined): readonly CallSamp
     if (typeof estimated !== "number" || typeof reported !== "number" || typeof factor !== "number") return [];
     return [{ estimated, reported, factor }];
   });
+}
+
+/** The stored schema of an answer whose ask had one of its own. */
+export function outputAsked(run: Pick<Run, "options"> | undefined): InputSchema | undefined {
+  const schema = run?.options.output;
+  return schema && { jsonSchema: schema };
 }

@@ -424,10 +424,9 @@ export class AgentHost<Given extends AnyAgent = AnyAgent> implements AsyncDispos
   }
 
   #target(threadIdOrToken: string): Promise<Target> {
-    const { store, revocations } = this.#options;
     const agents = [...this.#agents.values()];
-    const { clock } = this.#ports;
-    return targetOf(threadIdOrToken, { agents, store, ports: this.#ports, clock, warn: this.#warn, revocations });
+    const more = { clock: this.#ports.clock, warn: this.#warn, revocations: this.#options.revocations };
+    return targetOf(threadIdOrToken, { ...this.#log, ...more, agents });
   }
 
   async #decide(

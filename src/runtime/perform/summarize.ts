@@ -143,8 +143,10 @@ export async function writeSummary(
   let asked: ProviderModel | undefined;
   try {
     const stopped = signal ?? new AbortController().signal;
-    if (scene.definition.summarizer === undefined) asked = await modelFor(scene, model, requestId, stopped);
-    const answer = await span.within(() => written(scene, { range, maxTokens, focus }, span, asked, stopped));
+    const hasOwn = scene.definition.summarizer !== undefined;
+    const writer = hasOwn ? undefined : await modelFor(scene, model, requestId, stopped);
+    asked = writer;
+    const answer = await span.within(() => written(scene, { range, maxTokens, focus }, span, writer, stopped));
     const { content, details, ...call } = answer;
     paid = call;
     verdict = acceptSummary(range, content, { lane });

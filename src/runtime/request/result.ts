@@ -2,12 +2,13 @@ import type { AnyAgent } from "../../agent/definition/config.ts";
 import type { TerminationReason } from "../../agent/event.ts";
 import type { ModelFinishReason, Usage, UsageByModel } from "../../agent/model-call.ts";
 import { recordedCall } from "../../agent/model-call.ts";
+import { outputAsked } from "../../agent/react/call-context.ts";
 import type { EndedRun } from "../../agent/react/state.ts";
 import type { ProjectionView } from "../../projection/projection.ts";
 import type { Entry } from "../../thread/entry.ts";
 import { isPlainObject, type JsonValue } from "../../thread/json.ts";
 import type { Content } from "../../thread/message.ts";
-import { checkOutput, outputAsked } from "../structured-output.ts";
+import { checkOutput } from "../structured-output.ts";
 import { requestCancelled, requestFailed } from "./request-error.ts";
 
 /** One model call of a request: what it cost, and what it was shown. `rebuildCall` gives its messages again. */
