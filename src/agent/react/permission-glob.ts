@@ -57,11 +57,13 @@ export function deniesText(text: string, given: string, isCommand: boolean): Den
   if (UNCLEAR.test(text.normalize("NFKC")) || UNCLEAR.test(form) || (isCommand && IN_SHELL.test(text))) return "maybe";
   const pieces = form.split(BETWEEN).filter((piece) => piece !== "");
   if (pieces.some(isDenied)) return "maybe";
+  const isBelow = (path: string): boolean =>
+    [`**/${glob}`, `**/${glob}/**`].some((wider) => matches(resolved(path), stepsOf(wider, use)));
+  // An item may have spaces before its slashes, so that it is in several pieces.
+  if (pieces.length > 1 && isBelow(pieces.join("/"))) return "maybe";
   const root = ROOT_OF_GLOB.exec(glob)?.[0];
   if (root !== undefined) return ROOT_OF_GLOB.exec(resolved(form))?.[0] === root ? "no" : "maybe";
-  const below = stepsOf(`**/${glob}`, use);
-  const isBelow = (piece: string): boolean => ROOT.test(piece) && matches(resolved(piece), below);
-  return [form, ...pieces].some(isBelow) ? "maybe" : "no";
+  return [form, ...pieces].some((piece) => ROOT.test(piece) && isBelow(piece)) ? "maybe" : "no";
 }
 
 /** One spelling for texts that may mean the same. Escapes may be escaped again. */

@@ -126,6 +126,8 @@ describe("a glob that denies", () => {
     ["secrets/**", "file:///repo/secrets/b"],
     ["secrets/**", "notes/a,secrets/b"],
     ["secrets/**", "--file=secrets/b"],
+    ["secrets/**", "notes/a secrets /b"],
+    ["secrets/*", "notes/a secrets /b c"],
     ["secrets/**", "'secrets/b'"],
     ["secrets/**", "s%c0%aecrets/b"],
     ["secrets/**", "secret~1/b"],

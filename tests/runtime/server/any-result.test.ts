@@ -49,9 +49,7 @@ const KINDS: readonly (readonly [string, () => unknown])[] = [
   ["a date in data", () => ({ at: new Date(0) })],
   ["an invalid date", () => [new Date(Number.NaN)]],
   ["a regular expression", () => /a/g],
-  ["an error", () => new Error("no")],
-  ["an aggregate of errors", () => new AggregateError([new Error("a")], "b")],
-  ["an error with fields", () => Object.assign(new Error("no"), { code: "gone" })],
+  ["an error in data", () => ({ error: new Error("no") })],
   ["a class instance", () => new Row()],
   ["a toJSON of a class", () => ({ price: new Money() })],
   ["a toJSON of a function", () => ({ f: Object.assign(() => 1, { toJSON: () => "function" }) })],
@@ -59,7 +57,7 @@ const KINDS: readonly (readonly [string, () => unknown])[] = [
   ["a URL in data", () => ({ url: new URL("https://a.example/?q=1") })],
   ["search parameters", () => new URLSearchParams("a=1")],
   ["headers", () => new Headers({ a: "1" })],
-  ["a response", () => new Response("body")],
+  ["a response in data", () => ({ response: new Response("body") })],
   ["a blob", () => new Blob(["text"])],
   ["a file", () => new File(["text"], "a.txt")],
   ["a promise in data", () => ({ later: Promise.resolve(1) })],
@@ -98,6 +96,17 @@ const KINDS: readonly (readonly [string, () => unknown])[] = [
   ["Math", () => Math],
   ["globalThis.Intl", () => new Intl.NumberFormat("en")],
 ];
+
+test.each([
+  ["an error", () => new Error("no"), "no"],
+  ["an aggregate of errors", () => new AggregateError([new Error("a")], "b"), "b"],
+  ["an error with fields", () => Object.assign(new Error("no"), { code: "gone" }), "no"],
+  ["a response", () => new Response("body"), "await response.text()"],
+])("%s is a failed result, and not an empty object", async (_, make, part) => {
+  const { value, isError, on } = await shownOf(make);
+  expect([isError, JSON.stringify(value)]).toEqual([true, expect.stringContaining(part)]);
+  await proveAll(on.store, on.threadId);
+});
 
 describe("a result of any kind is shown as JSON.stringify writes it", () => {
   test.each(KINDS)("%s", async (_, make) => {
