@@ -119,21 +119,21 @@ async function askCounts(): Promise<readonly Count[]> {
   if (!ok) throw new Error(output);
   const { files, calls } = JSON.parse(output) as AskCount; // what the script prints
   return [
-    { what: "files of src that one ask runs", measured: files.length, limit: 118, places: files },
+    { what: "files of src that one ask runs", measured: files.length, limit: 120, places: files },
     { what: "calls from an ask to the store", measured: calls.length, limit: 12, places: calls },
   ];
 }
 
 function stateCount(): Count {
   const places = mutablePlaces("src/runtime", STATE_FILES);
-  return { what: "places with mutable state outside the loop", measured: places.length, limit: 122, places };
+  return { what: "places with mutable state outside the loop", measured: places.length, limit: 125, places };
 }
 
 async function packageCounts(): Promise<readonly Count[]> {
   const { files, bytes } = await packedFiles();
   return [
     { what: "files in the tarball", measured: files, limit: 250 },
-    { what: "tarball, unpacked", measured: bytes / 1e6, limit: 4, unit: "MB" },
+    { what: "tarball, unpacked", measured: bytes / 1e6, limit: 4.2, unit: "MB" },
   ];
 }
 

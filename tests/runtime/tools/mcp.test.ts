@@ -183,7 +183,7 @@ describe("the definitions of a server", () => {
     [{ approve: [undefined] }, "it has no tool undefined"],
     [{ approve: async () => false }, "approve must return"],
     [{ allow: "reader" }, "allow must be"],
-    [{ allow: ["raed"] }, "Did you mean read?"],
+    [{ allow: ["reed"] }, "Did you mean read?"],
     [{ allow: () => 1 }, "allow must return"],
     [{ allow: ["read"], approve: ["delete_all", 3] }, "it has no tool"],
     [{ pin: "abc" }, "pin must be"],
