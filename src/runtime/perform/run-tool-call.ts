@@ -4,6 +4,7 @@ import type { ToolExec } from "../../agent/directive.ts";
 import { mayBeDenied } from "../../agent/react/permission-rules.ts";
 import type { Signal, ToolOutcome } from "../../agent/signal.ts";
 import { ignoreRejection } from "../../thread/errors.ts";
+import type { JsonValue } from "../../thread/json.ts";
 import type { ToolCall } from "../../thread/message.ts";
 import type { LiveRequest } from "../request/request.ts";
 import { RequestError } from "../request/request-error.ts";
@@ -143,7 +144,10 @@ async function run(scene: Scene, directive: ToolExec, request: LiveRequest): Pro
 
 const AFTER = { name: "afterToolCall", code: "after_tool_call_failed" };
 
-/** The result as `afterToolCall` changes it. Where the hook fails the content is withheld, because it may hold what was to be hidden. */
+/**
+ * The result as `afterToolCall` changes it. Where the hook fails the model is not shown the content, because it may hold what was to
+ * be hidden. A result without details keeps it as its details, so that it is not lost.
+ */
 async function shownOutcome(
   scene: Scene,
   directive: ToolExec,
@@ -161,7 +165,8 @@ async function shownOutcome(
     return { ...shownContent(shown, outcome), ...more };
   } catch (error) {
     if (!request.abort.signal.aborted) scene.onError(error, { ...originOf(scene, directive), code: AFTER.code });
-    return { ...withheldAnswer(directive.call.name), ...more };
+    const kept = { details: content as JsonValue, ...more }; // text or parts, which are JSON
+    return { ...withheldAnswer(directive.call.name), ...kept };
   }
 }
 

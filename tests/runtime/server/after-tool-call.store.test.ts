@@ -69,6 +69,20 @@ describe.each(stores)("afterToolCall, with %s", (_, open) => {
     expect(codes).toEqual(["after_tool_call_failed probe"]);
   });
 
+  test("a result without details that is withheld has its content as details", async () => {
+    const on = await stage({ store: open() });
+    const probe = { inputSchema: anything, execute: () => "18 degrees" };
+    const afterToolCall = () => Promise.reject(new Error("away"));
+    const server = await on.start({ script: [{ calls }, "Done."], tools: { probe }, afterToolCall });
+    await on.end((await on.end(server.ask("Go."))).result);
+    const stored = (await on.log()).find(({ payload }) => payload["role"] === "tool");
+    expect(stored?.payload).toMatchObject({
+      content: expect.stringContaining("result_withheld"),
+      details: "18 degrees",
+    });
+    expect(stored?.payload["content"]).not.toContain("18");
+  });
+
   test("a cancel while it waits withholds the result", async () => {
     const on = await stage({ store: open() });
     const afterToolCall = (): Promise<undefined> => new Promise(() => undefined);
