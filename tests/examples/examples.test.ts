@@ -13,7 +13,7 @@ seq 3: assistant said 4
 seq 0: user said What's 2+2?
 loaded from seq 2 to 3, revision 4`,
   agent: `
-add {"a":2,"b":2}
+add runs
   gave 4
 > 2+2 
 > is 4.
