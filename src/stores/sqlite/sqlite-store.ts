@@ -14,7 +14,7 @@ import {
 import type { ThreadStore } from "../port.ts";
 import { findSqlite, type OpenConnection, type SqliteConnection, type SqlValue } from "./connection.ts";
 import { sqliteDatabaseDriver, sqliteDriver, type Workers } from "./driver.ts";
-import { BUSY_TIMEOUT_MS, translateErrors } from "./errors.ts";
+import { BUSY_TIMEOUT_MS, isBusy, translateErrors } from "./errors.ts";
 import { checkIdentity, migrate } from "./schema/migrate.ts";
 import { WorkerConnection } from "./worker-connection.ts";
 
@@ -118,6 +118,9 @@ function prepareDatabase(connection: SqliteConnection, mode: SqliteMode, onUpgra
   connection.exec("PRAGMA busy_timeout = 0"); // from here on, waiting must not block the event loop
 }
 
+/** As many as there may be processes that open a new file at once. */
+const MAX_SWITCHES = 50;
+
 const SYNCHRONOUS = { durable: 2, relaxed: 1 } as const; // FULL, NORMAL
 
 /** 16 MB of log between checkpoints. Writes to many threads change the same pages often, so fewer checkpoints are faster. */
@@ -148,10 +151,26 @@ function setUpOf(mode: SqliteMode): string {
 /** Sets the pragmas for durability and reads them back, because SQLite ignores unknown pragmas and values. */
 function setPragmas(connection: SqliteConnection, mode: SqliteMode): void {
   const wanted = pragmasFor(mode);
-  for (const [name, set] of wanted) connection.exec(`PRAGMA ${name} = ${set}`);
+  for (const [name, set] of wanted) whenFree(connection, () => connection.exec(`PRAGMA ${name} = ${set}`));
   for (const [name, , read] of wanted) {
     const [value] = connection.prepare(`PRAGMA ${name}`).get() ?? [];
     if (value !== read) throw pragmaRefused(name, read);
+  }
+}
+
+/**
+ * SQLite does not wait where two processes switch a new file to WAL at once: one of them gets "database is locked". This one then
+ * waits for the lock by an empty transaction, and tries again.
+ */
+function whenFree(connection: SqliteConnection, work: () => void): void {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      translateErrors(work);
+      return;
+    } catch (error) {
+      if (!isBusy(error) || attempt === MAX_SWITCHES) throw error;
+    }
+    connection.exec("BEGIN IMMEDIATE; ROLLBACK");
   }
 }
 

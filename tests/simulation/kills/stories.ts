@@ -141,7 +141,7 @@ const TOLD: readonly Story[] = [
     play: async (stage) => {
       await begun(stage);
       await stage.waiting();
-      await stage.server.approve("call_0", { by: "ann", arguments: { serial: 1, edited: true } });
+      await stage.server.approve("call_0", { by: "ann", arguments: { serial: 1 } });
       const isEdited = ({ payload }: Entry) => "editedArguments" in payload;
       stage.world.acknowledged.add("the edit", ({ thread }) => thread.filterByKind("approval_resolved").some(isEdited));
       await stage.ended();

@@ -73,6 +73,19 @@ test("a fork whose parent was recreated meanwhile is a complete fork of the new 
   expect((await store.load("fork"))?.at(0)?.payload).toEqual({ n: 0, anew: true });
 });
 
+test("a switch to WAL that meets the switch of another process is tried again", () => {
+  const path = tempFile();
+  const sql = recording();
+  let refusals = 2;
+  sql.before = (statement) => {
+    if (!/journal_mode = wal/i.test(statement) || refusals-- <= 0) return;
+    throw Object.assign(new Error("database is locked"), { code: "ERR_SQLITE_ERROR", errcode: 5 });
+  };
+  const store = open(path, { connect: sql.connect });
+  expect(sql.ran.filter((statement) => statement.startsWith("BEGIN IMMEDIATE; ROLLBACK"))).toHaveLength(2);
+  expect(store).toBeDefined();
+});
+
 test("eight processes can create the same store at the same moment", async () => {
   const path = tempFile();
   const script = new URL("./support/make-and-append.ts", import.meta.url);
