@@ -156,6 +156,7 @@ export type ContextEntry = {
   readonly toolCallId?: JsonValue;
   readonly name?: JsonValue;
   readonly thinking?: JsonValue;
+  readonly author?: JsonValue;
   readonly isError?: JsonValue;
   readonly call?: JsonValue;
   readonly editedArguments?: JsonValue;
@@ -169,6 +170,7 @@ const FIELDS = [
   "toolCalls",
   "toolCallId",
   "name",
+  "author",
   "thinking",
   "isError",
   "call",
@@ -195,8 +197,9 @@ function contextEntries(items: readonly LaneItem[]): readonly ContextEntry[] {
   return entries;
 }
 
-function contextEntry({ entry, snapshot }: LaneItem): ContextEntry | undefined {
-  const { kind, payload, refs } = entry;
+function contextEntry({ entry, snapshot, cut }: LaneItem): ContextEntry | undefined {
+  const { kind, payload: own, refs } = entry;
+  const payload = cut ?? own;
   if (snapshot !== undefined) return isPlainObject(snapshot.message) ? (snapshot.message as ContextEntry) : undefined;
   const ofEntry = Object.keys(refs).length === 0 ? {} : { refs: refs as JsonObject };
   switch (kind) {

@@ -1,8 +1,9 @@
 import type { Entry } from "../thread/entry.ts";
-import type { JsonValue } from "../thread/json.ts";
+import type { JsonObject, JsonValue } from "../thread/json.ts";
 import { type LaneReader, type Replace, readBranch, readReplace, summaryReach } from "../thread/lane-operations.ts";
 import type { Thread } from "../thread/thread.ts";
 import { type LaneBase, laneBaseOf } from "../thread/thread-data.ts";
+import { type AnswerCut, cutPayload, isAnswer, readCut } from "./answer-cut.ts";
 import { measureOfEntry, measureOfJson } from "./measure.ts";
 
 /** One item of a lane: an entry, or one message of a replaced context. */
@@ -17,6 +18,8 @@ export interface LaneItem {
   readonly snapshot?: { readonly index: number; readonly message: JsonValue };
   /** For a summary in effect: the last seq of the lane that it covers. */
   readonly reach?: number;
+  /** For an answer that was cut: its payload as it is shown. */
+  readonly cut?: JsonObject;
 }
 
 /** The beginning of a branch: items and measure of the lane it leaves. */
@@ -111,6 +114,21 @@ export class LaneLog {
     this.measure += measureOfEntry(entry);
     const replace = isMalformed ? undefined : readReplace(entry);
     if (replace !== undefined) this.#replace(entry, replace);
+    const cut = this.#reader.cutsAnswers ? readCut(entry) : undefined;
+    if (cut !== undefined) this.#cut(cut);
+  }
+
+  /** Cuts an answer of the lane, also one that it inherited. The items before a loaded tail are not shown, and stay. */
+  #cut({ seq, characters }: AnswerCut): void {
+    const cut = (item: LaneItem): LaneItem => {
+      if (item.entry.seq !== seq || item.snapshot !== undefined || !isAnswer(item.entry)) return item;
+      this.generation++;
+      return { ...item, cut: cutPayload(item.entry.payload as JsonObject, characters) }; // every payload is a JSON object
+    };
+    const at = countUntil(this.#own, ({ entry }) => entry.seq >= seq);
+    const own = this.#own[at];
+    if (own !== undefined) this.#own[at] = cut(own);
+    this.#items = this.#items.map(cut);
   }
 
   /**

@@ -130,13 +130,15 @@ function policyIn(held: Held | undefined): { readonly seq: number; readonly fiel
 export interface PermissionRule extends RuleValue {
   /** For `revokeRule`. */
   readonly id: string;
-  /** The range of the rule. */
-  readonly scope: "request" | "lane" | "thread";
+  /** The range of the rule: of a rule of a mode, the requests in this mode. */
+  readonly scope: "request" | "lane" | "thread" | "mode";
+  /** The mode that has the rule. Default: a decision has made it. */
+  readonly mode?: string;
   /** The person who made it. */
   readonly by?: string;
   readonly reason?: string;
-  /** The entry that made it. */
-  readonly seq: number;
+  /** The entry that made it. Absent for a rule of a mode. */
+  readonly seq?: number;
 }
 
 /** The rules that hold now for a request in a lane, in the order of their entries. */
@@ -219,7 +221,8 @@ function areNames(value: unknown): boolean {
   return Array.isArray(value) && value.length > 0 && value.every((name) => typeof name === "string" && name !== "");
 }
 
-function troubleInRule({ tool, verdict, pattern, hash }: JsonObject): string | undefined {
+/** The problem of a permission rule. Undefined: it is good. */
+export function troubleInRule({ tool, verdict, pattern, hash }: JsonObject): string | undefined {
   if (typeof tool !== "string" || tool === "") return "The tool of a rule must be the name of a tool";
   if (verdict !== "allow" && verdict !== "deny") return "The verdict of a rule must be allow or deny";
   if (hash !== undefined && typeof hash !== "string") return "The hash of a rule must be text";

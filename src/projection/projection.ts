@@ -124,6 +124,7 @@ export type EntryRule =
   | "before_window"
   | "result_cleared"
   | "call_interrupted"
+  | "answer_cut"
   | "result_without_call"
   | "second_result"
   | "blank"
@@ -157,4 +158,6 @@ export interface ExplainedEntry {
   readonly tokens: number;
   /** The index of the first message that contains the entry. Absent if the entry is not shown. */
   readonly message?: number;
+  /** The name of the author, with which the message begins. Absent if none is given or the entry is not shown. */
+  readonly author?: string;
 }

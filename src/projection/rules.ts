@@ -44,6 +44,8 @@ export interface ProjectionRules extends LaneRules {
   readonly keepsWholeResults: boolean;
   /** A message with the role `developer` is read as a system message. Before, it could not be read. */
   readonly readsDeveloper: boolean;
+  /** A user message with an author begins with the name. Before, the field `author` meant nothing. */
+  readonly showsAuthors: boolean;
 }
 
 const RULES: { readonly [Name in ProjectorName]: ProjectionRules } = {
@@ -51,8 +53,10 @@ const RULES: { readonly [Name in ProjectorName]: ProjectionRules } = {
     keepsApprovals: false,
     keepsWholeResults: false,
     readsDeveloper: false,
+    showsAuthors: false,
     followsOrigins: false,
     ignoresMalformed: false,
+    cutsAnswers: false,
     countsReasoningData: false,
     keepsRunningThinking: false,
     leavesOutForeignRuns: false,
@@ -63,6 +67,7 @@ const RULES: { readonly [Name in ProjectorName]: ProjectionRules } = {
     keepsApprovals: true,
     keepsWholeResults: true,
     readsDeveloper: true,
+    showsAuthors: true,
     ...LANE_RULES,
     countsReasoningData: true,
     keepsRunningThinking: true,

@@ -1,4 +1,10 @@
 import { sha256 } from "@noble/hashes/sha2.js";
+import { builtinModule } from "./builtin-module.ts";
+
+type ByteLength = (text: string) => number;
+
+const ownByteLength = builtinModule<{ readonly Buffer: { readonly byteLength: ByteLength } }>("node:buffer")?.Buffer
+  .byteLength;
 
 const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
@@ -13,8 +19,15 @@ export function base64url(bytes: Uint8Array): string {
   return text.slice(0, Math.ceil((bytes.length * 4) / 3));
 }
 
+/** A shorter text is counted sooner than a built-in function is called. */
+const LONG_TEXT = 64;
+
 /** The number of UTF-8 bytes of a text, counted without encoding it. `text` must be well formed, as all stored text is. */
 export function utf8Length(text: string): number {
+  return ownByteLength === undefined || text.length < LONG_TEXT ? portableUtf8Length(text) : ownByteLength(text);
+}
+
+export function portableUtf8Length(text: string): number {
   let bytes = text.length;
   for (let index = 0; index < text.length; index++) {
     const unit = text.charCodeAt(index);
@@ -40,11 +53,8 @@ export function nobleSha256(text: string): string {
   return sha256Bytes(encoder.encode(text));
 }
 
-/** Gets `node:crypto` at run time. An import would fail in browsers. */
 function ownSha256(): Sha256 | undefined {
-  const { process } = globalThis as { readonly process?: { readonly getBuiltinModule?: (name: string) => unknown } };
-  const crypto = process?.getBuiltinModule?.("node:crypto") as { readonly hash?: Hash } | undefined;
-  const hash = crypto?.hash;
+  const hash = builtinModule<{ readonly hash?: Hash }>("node:crypto")?.hash;
   return hash && ((text) => hash("sha256", text, "base64url"));
 }
 

@@ -4,10 +4,10 @@ import { HeddleError } from "./errors.ts";
 const STATUSES: { readonly [status: number]: string } = {
   400:
     "not_json thread_corrupt seq_out_of_range empty_ask not_a_thread unsupported_message_format policy_unknown_field " +
-    "policy_impossible policy_invalid_value not_portable bad_usage file_unsendable regenerate_unsupported entry_not_loaded lane_not_loaded",
+    "policy_impossible policy_invalid_value not_portable bad_usage file_unsendable entry_not_loaded lane_not_loaded",
   401: "unauthorized code_used token_expired token_revoked token_config_mismatch token_version_mismatch legacy_token_state",
-  403: "host_refused origin_refused read_only owner_mismatch tool_denied",
-  404: "thread_not_found call_not_found command_not_found request_not_found route_not_found mode_unknown",
+  403: "host_refused origin_refused access_refused read_only owner_mismatch tool_denied",
+  404: "thread_not_found call_not_found command_not_found message_not_found request_not_found answer_unknown route_not_found mode_unknown",
   405: "method_not_allowed",
   409:
     "busy conflict context_op_id_reused entry_id_reused not_accepted not_waiting nothing_to_summarize request_id_reused " +
@@ -17,6 +17,7 @@ const STATUSES: { readonly [status: number]: string } = {
     "tool_aborted options_lost interrupted",
   410: "feed_epoch_changed",
   413: "too_large body_too_large token_too_large",
+  415: "content_type_refused",
   422:
     "budget_overflow pending_overflow tail_too_short entry_unreadable entry_too_new no_reader model_context_too_long " +
     "model_refused file_download_failed output_invalid tool_bad_arguments",

@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from "./json.ts";
-import type { Content } from "./message.ts";
+import type { Author, Content } from "./message.ts";
 
 // The payloads are type aliases, because interfaces are not assignable to JsonObject.
 
@@ -12,6 +12,8 @@ type InLane = {
 export type MessagePayload = InLane & {
   readonly role: string;
   readonly content: Content;
+  /** Of a user message: the person who wrote it. The model is shown the name. */
+  readonly author?: Author;
 };
 
 /** One tool call of a model. */
@@ -63,6 +65,8 @@ export type AiMessagePayload = InLane & {
   readonly steer?: "steer" | "inject" | "follow_up" | "repair" | "continue";
   /** Of such a message: its author, when it is not the user. */
   readonly source?: string;
+  /** Of a user message: the person who wrote it. The model is shown the name. */
+  readonly author?: Author;
   /** Of an ask: the name of the agent, and the options of the request. */
   readonly agent?: string;
   readonly options?: JsonObject;
@@ -96,6 +100,10 @@ export type NotePayload = InLane & {
   readonly handedOver?: { readonly begun: readonly string[] };
   /** A model call failed and is made again: its id, the code of the failure, and the next model if another one is called. */
   readonly retried?: { readonly callId: string; readonly code: string; readonly model?: string };
+  /** An answer of the lane was cut: the model is shown its first characters. The newest cut of an answer counts. */
+  readonly cut?: { readonly seq: number; readonly characters: number };
+  /** Two cuts with one opId are the same one. */
+  readonly opId?: string;
   /** The range of a summary that failed. */
   readonly summaryFailed?: JsonObject;
   /** Why it failed. */
@@ -248,6 +256,19 @@ export type QuestionAnsweredPayload = InLane & {
   readonly started?: boolean;
 };
 
+/** A tool lets its call sleep until a time. The other fields are the result of the call then. */
+export type SleepStartedPayload = InLane & {
+  readonly toolCallId: string;
+  readonly name: string;
+  /** In milliseconds since 1970. */
+  readonly until: number;
+  readonly content: Content;
+  /** Default false. */
+  readonly isError?: boolean;
+  readonly details?: JsonValue;
+  readonly workedMs?: number;
+};
+
 /** Written before an approved call starts. From here on the call may have run. */
 export type ToolStartedPayload = InLane & {
   readonly toolCallId: string;
@@ -277,6 +298,7 @@ export interface EntryKinds {
   approval_resolved: ApprovalResolvedPayload;
   question_asked: QuestionAskedPayload;
   question_answered: QuestionAnsweredPayload;
+  sleep_started: SleepStartedPayload;
   tool_started: ToolStartedPayload;
   instruction_start: InstructionStartPayload;
   instruction_end: InstructionEndPayload;
@@ -298,6 +320,7 @@ const MULTI_WORD_KEYS: { readonly [kind: string]: readonly string[] } = {
   approval_resolved: ["contextRef", "toolCallId"],
   question_asked: ["contextRef", "toolCallId"],
   question_answered: ["contextRef", "toolCallId"],
+  sleep_started: ["contextRef", "toolCallId", "isError"],
   tool_started: ["contextRef", "toolCallId"],
   instruction_start: ["instructionId", "paramKeys"],
   instruction_end: ["instructionId", "paramKeys", "durationMs"],

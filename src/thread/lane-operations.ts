@@ -28,12 +28,18 @@ export interface LaneRules {
   readonly followsOrigins: boolean;
   /** Whether a malformed operation has no effect. Earlier rules applied some of them. */
   readonly ignoresMalformed: boolean;
+  /** An answer may be cut to what was spoken or read. Before, a note could not change what is shown. */
+  readonly cutsAnswers: boolean;
 }
 
 /** The kind of the entries that switch, branch or replace a lane. */
 const OPERATION = "ai_context_operation";
 
-export const LANE_RULES: LaneRules = Object.freeze({ followsOrigins: true, ignoresMalformed: true });
+export const LANE_RULES: LaneRules = Object.freeze({
+  followsOrigins: true,
+  ignoresMalformed: true,
+  cutsAnswers: true,
+});
 
 export const OPERATION_REASONS: readonly unknown[] = ["manual", "restore", "compaction", "system"];
 
@@ -127,6 +133,7 @@ export class LaneReader {
   /** Whether the base of a loaded tail was computed with other rules. */
   readonly isUncertain: boolean;
   readonly followsOrigins: boolean;
+  readonly cutsAnswers: boolean;
   readonly #rules: LaneRules;
   readonly #written = new Set<string>();
   readonly #base: ThreadBase | undefined;
@@ -136,6 +143,7 @@ export class LaneReader {
     this.active = base?.activeLane ?? DEFAULT_LANE;
     this.isUncertain = base?.malformed === true && rules.ignoresMalformed;
     this.followsOrigins = rules.followsOrigins;
+    this.cutsAnswers = rules.cutsAnswers;
     this.#rules = rules;
     this.#base = base;
   }

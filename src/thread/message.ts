@@ -84,6 +84,8 @@ export type ToolApproval = {
 
 /** A system prompt. */
 export type SystemMessage = { readonly role: "system"; readonly content: string };
+/** The person who wrote a user message, where a thread has several. A model is shown the name, or else the id. */
+export type Author = { readonly id: string; readonly name?: string };
 /** A message of the user. */
 export type UserMessage = { readonly role: "user"; readonly content: Content };
 /** An answer of the model. */
@@ -112,6 +114,20 @@ export type ToolSpec = {
   /** A tool that a provider defines, such as `anthropic.web_search_20250305`. The provider knows its description and its input. */
   readonly provider?: { readonly id: string; readonly args: JsonObject };
 };
+
+/** The name of the author in a payload, in one line. Undefined for a value that names no author. */
+export function authorName(author: unknown): string | undefined {
+  if (!isPlainObject(author)) return undefined;
+  return [author["name"], author["id"]]
+    .flatMap((value) => (typeof value === "string" ? [value.replace(/\s+/g, " ").trim()] : []))
+    .find((name) => name !== "");
+}
+
+/** The content as a model is shown it: the name comes before it. */
+export function withAuthorName(name: string, content: Content): Content {
+  const label = `From ${name}:`;
+  return typeof content === "string" ? `${label}\n${content}` : [{ type: "text", text: label }, ...content];
+}
 
 /** The text of a content, without its other parts. */
 export function contentText(content: Content): string {

@@ -56,6 +56,7 @@ const NOT_LOADED = { status: "not_loaded", rule: "before_loaded", tokens: 0 } as
 function* explainBlocks(pass: RenderPass): Iterable<[number, EntryExplanation]> {
   const { engine, assembly, thread } = pass;
   const { blocks } = engine.history;
+  const cut = new Set(engine.log.items.flatMap((item) => (item.cut === undefined ? [] : [item.entry.seq])));
   const places = new Map(assembly.blocks.map((block, index) => [block, assembly.places[index]]));
   for (const [index, block] of blocks.entries()) {
     if (isOfContext(block) && block.calls.every(({ result }) => result?.index !== undefined)) continue;
@@ -63,14 +64,19 @@ function* explainBlocks(pass: RenderPass): Iterable<[number, EntryExplanation]> 
     const explanation = blockStatus(pass, index, message !== undefined);
     for (const { seq, at, tokens, isRepaired, isCleared } of partsOf(pass, index, block, message)) {
       if (seq >= thread.rev) continue;
-      const its =
-        isCleared && message !== undefined ? CLEARED : isRepaired && message !== undefined ? REPAIRED : explanation;
-      yield [seq, { ...its, tokens, ...(message !== undefined && { message: message + at }) }];
+      const other = isCleared ? CLEARED : isRepaired ? REPAIRED : cut.has(seq) ? CUT : explanation;
+      const its = message === undefined ? explanation : other;
+      const author = block.type === "user" && message !== undefined ? block.item.author : undefined;
+      yield [
+        seq,
+        { ...its, tokens, ...(message !== undefined && { message: message + at }), ...(author && { author }) },
+      ];
     }
   }
 }
 
 const CLEARED = { status: "cleared", rule: "result_cleared" } as const;
+const CUT = { status: "shown", rule: "answer_cut" } as const;
 const REPAIRED = { status: "repaired", rule: "call_interrupted" } as const;
 
 function blockStatus(

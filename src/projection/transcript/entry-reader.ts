@@ -1,15 +1,15 @@
 import type { Entry, Refs } from "../../thread/entry.ts";
 import { ignoreRejection } from "../../thread/errors.ts";
 import { copyJson, isPlainObject, type JsonObject, type JsonValue } from "../../thread/json.ts";
-import type { Content, ToolCall } from "../../thread/message.ts";
-import { resultText } from "../../thread/message.ts";
+import { type Author, authorName, type Content, resultText, type ToolCall } from "../../thread/message.ts";
 import { ProjectionError } from "../error.ts";
 import type { ProjectionRules } from "../rules.ts";
 import { callOf, callsOf, contentOf, textField, UnreadablePayload, withThinking } from "./payload.ts";
 
 /** The message in an entry, independent of the entry's kind. */
 export type EntryMessage =
-  | { readonly type: "user"; readonly content: Content }
+  /** `author`: the model is shown the name, or else the id, before the content. */
+  | { readonly type: "user"; readonly content: Content; readonly author?: Author }
   /** A system message in the middle of the history. It is shown in the user role with a label. */
   | { readonly type: "system"; readonly content: string }
   | { readonly type: "assistant"; readonly content: Content; readonly toolCalls?: readonly ToolCall[] }
@@ -56,7 +56,7 @@ function readMessage(payload: JsonObject, { refs }: Pick<ReadContext, "refs">): 
   const role = payload["role"];
   switch (role) {
     case "user":
-      return { type: "user", content: contentOf(payload["content"]) };
+      return { type: "user", content: contentOf(payload["content"]), ...authorIn(payload) };
     case "system":
     case "developer": // the name of this role in newer models of OpenAI
       return { type: "system", content: textOf(payload) };
@@ -72,7 +72,13 @@ function readMessage(payload: JsonObject, { refs }: Pick<ReadContext, "refs">): 
 /** Reads messages as projector heddle/1 did. */
 function readMessageV1(payload: JsonObject, context: Pick<ReadContext, "refs">): EntryMessage {
   if (payload["role"] === "developer") throw new UnknownRoleError("role must be user, assistant, system or tool");
-  return readMessage(payload, context);
+  const { author: _unknown, ...known } = payload;
+  return readMessage(known, context);
+}
+
+/** A value that names no author is ignored, because the message is more important. */
+function authorIn({ author }: JsonObject): { readonly author?: Author } {
+  return authorName(author) === undefined ? {} : { author: author as Author }; // it is an object with a name or an id
 }
 
 function readAnswer(payload: JsonObject): EntryMessage {
@@ -98,12 +104,18 @@ function editedIn({ editedArguments }: JsonObject): { readonly editedArguments?:
   return editedArguments === undefined ? {} : { editedArguments };
 }
 
+type MessageRules = Pick<ProjectionRules, "readsDeveloper" | "showsAuthors">;
+
+function isOfFirstVersion({ readsDeveloper, showsAuthors }: MessageRules): boolean {
+  return !readsDeveloper && !showsAuthors;
+}
+
 const message: Reader = { version: 1, read: readMessage };
 const MESSAGE_V1: Reader = { version: 1, read: readMessageV1 };
 
 /** Reads the messages of a `replace` operation, of any version. */
-export function snapshotReader({ readsDeveloper }: Pick<ProjectionRules, "readsDeveloper">): Reader {
-  return readsDeveloper ? SNAPSHOT : SNAPSHOT_V1;
+export function snapshotReader(rules: MessageRules): Reader {
+  return isOfFirstVersion(rules) ? SNAPSHOT_V1 : SNAPSHOT;
 }
 
 const SNAPSHOT: Reader = { version: Number.POSITIVE_INFINITY, read: readMessage };
@@ -203,7 +215,11 @@ function checkedMessage(output: unknown): EntryMessage {
   const { type, content, toolCalls, isError, ...names } = Object(output);
   switch (type) {
     case "user":
-      return { type, content: contentOf(jsonCopy(content, "content")) };
+      return {
+        type,
+        content: contentOf(jsonCopy(content, "content")),
+        ...authorIn({ author: jsonCopy(names.author, "author") }),
+      };
     case "system":
       if (typeof content !== "string") throw new UnreadablePayload("the content of a system message must be text");
       return { type, content };
@@ -248,7 +264,9 @@ function jsonCopy(value: unknown, field: string): JsonValue | undefined {
 /** Readers by the entry kinds that are shown. */
 export type ReaderRegistry = ReadonlyMap<string, Reader>;
 
-type ReadingRules = Pick<ProjectionRules, "keepsWholeResults" | "readsDeveloper">;
+type ReadingRules = MessageRules & Pick<ProjectionRules, "keepsWholeResults">;
+
+const NEWEST: ReadingRules = { keepsWholeResults: true, readsDeveloper: true, showsAuthors: true };
 
 /** Entry kinds that change a lane and contain no message. */
 const KINDS_WITHOUT_MESSAGE: ReadonlySet<string> = new Set(["summary", "ai_context_operation", "ai_setting"]);
@@ -257,12 +275,12 @@ const KINDS_WITHOUT_MESSAGE: ReadonlySet<string> = new Set(["summary", "ai_conte
 export function readerRegistry(
   kinds: readonly string[],
   readers: Readers = {},
-  { keepsWholeResults, readsDeveloper }: ReadingRules = { keepsWholeResults: true, readsDeveloper: true },
+  rules: ReadingRules = NEWEST,
 ): ReaderRegistry {
   const ours = {
     ...BUILT_IN_READERS,
-    ...(!keepsWholeResults && { tool_result: TOOL_RESULT_V1 }),
-    ...(!readsDeveloper && { message: MESSAGE_V1, ai_message: MESSAGE_V1 }),
+    ...(!rules.keepsWholeResults && { tool_result: TOOL_RESULT_V1 }),
+    ...(isOfFirstVersion(rules) && { message: MESSAGE_V1, ai_message: MESSAGE_V1 }),
   };
   return new Map(
     kinds.filter((kind) => !KINDS_WITHOUT_MESSAGE.has(kind)).map((kind) => [kind, readerOf(kind, [readers, ours])]),

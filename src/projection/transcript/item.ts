@@ -1,7 +1,7 @@
 import type { LaneItem } from "../../lanes/lane-log.ts";
 import type { Entry, Refs } from "../../thread/entry.ts";
 import { isPlainObject, type JsonValue } from "../../thread/json.ts";
-import type { Content, ToolCall } from "../../thread/message.ts";
+import { authorName, type Content, type ToolCall, withAuthorName } from "../../thread/message.ts";
 import { ProjectionError } from "../error.ts";
 import type { ProjectionRules } from "../rules.ts";
 import {
@@ -33,7 +33,8 @@ interface ItemRefs {
 }
 
 type ItemContent =
-  | { readonly type: "user"; readonly content: Content }
+  /** `author`: the name that the content begins with. */
+  | { readonly type: "user"; readonly content: Content; readonly author?: string }
   | { readonly type: "label"; readonly content: string }
   | {
       readonly type: "assistant";
@@ -70,10 +71,10 @@ interface Reading {
 
 /** Reads an item of a lane. Undefined if its kind is not shown or its reader returns nothing. */
 export function readItem(place: LaneItem, { registry, rules, pending }: Reading): Item | undefined {
-  const { entry, snapshot, open, position } = place;
+  const { entry, snapshot, cut, open, position } = place;
   const reader = snapshot === undefined ? registry.get(entry.kind) : snapshotReader(rules);
   if (reader === undefined) return undefined;
-  const payload = snapshot === undefined ? entry.payload : snapshot.message;
+  const payload = snapshot === undefined ? (cut ?? entry.payload) : snapshot.message;
   const refs = snapshot === undefined ? entry.refs : refsIn(payload);
   const content = itemContentOf(entry, payload, reader, refs, pending);
   if (content === undefined) return undefined;
@@ -108,7 +109,11 @@ function acceptedByProviders(message: EntryMessage, bareCall: boolean): ItemCont
   switch (message.type) {
     case "user": {
       const content = userContent(message.content);
-      return content === undefined ? BLANK : { type: "user", content };
+      const author = authorName(message.author);
+      if (content === undefined) return BLANK;
+      return author === undefined
+        ? { type: "user", content }
+        : { type: "user", content: withAuthorName(author, content), author };
     }
     case "system":
       return userContent(message.content) === undefined

@@ -1,13 +1,13 @@
 import type { Entry } from "../entry.ts";
 import { ThreadError } from "../errors.ts";
 import { isPlainObject, type JsonObject, type JsonValue, readSafely } from "../json.ts";
-import { LaneReader } from "../lane-operations.ts";
 import { resultText } from "../message.ts";
 import type { OptionNames } from "../options.ts";
 import type { ThreadBase } from "../thread-data.ts";
 import { isVersion4Message, toCurrentParts } from "./ai-sdk-4.ts";
 import { Field } from "./field.ts";
 import { checkFormat, isFormat, type MessageFormat } from "./formats.ts";
+import { pathEntries, readLanes } from "./lane-path.ts";
 import { contentParts, type MessageWithId, type NeutralMessage, readNeutral } from "./neutral-message.ts";
 import { collectTexts, decodeOriginal, encodeOriginal } from "./original.ts";
 import { writeMessages } from "./write.ts";
@@ -38,17 +38,15 @@ export function checkLane(lane: unknown): string | undefined {
 }
 
 /**
- * The entries of one lane, by default the active lane at the end, without malformed operations. `base` holds facts about the
- * entries before the first one.
+ * The entries of one lane, by default the active lane at the end, without malformed operations. Those that a branch shares
+ * with the lane that it left come first. `base` holds facts about the entries before the first one.
  */
 export function laneEntries(
   entries: readonly Entry[],
   { lane, base }: { readonly lane?: string | undefined; readonly base?: ThreadBase | undefined } = {},
 ): readonly Entry[] {
-  const reader = new LaneReader(base);
-  const placed = entries.map((entry) => ({ entry, lane: reader.read(entry) }));
-  const wanted = lane ?? reader.active;
-  return placed.flatMap((one) => (one.lane === wanted && !reader.isMalformed(one.entry) ? [one.entry] : []));
+  const lanes = readLanes(entries, base);
+  return pathEntries(lanes, lane ?? lanes.active);
 }
 
 /**
