@@ -101,7 +101,7 @@ export type Directive =
   | (RequestIds & { readonly type: "stop"; readonly status: "completed" | "failed" | "cancelled" })
   /** The ask was refused. The thread is unchanged. */
   | { readonly type: "emit_request_error"; readonly requestId: string; readonly failure: Failure }
-  /** The command waits for its time. Make it durable before its caller gets an answer, and send it again after a crash. */
-  | ({ readonly type: "defer" } & WaitingCommand)
+  /** The command waits for its time. Make it durable before its caller gets an answer, and send it again after a crash. `replaces`: the command that is dropped with that. */
+  | ({ readonly type: "defer"; readonly replaces?: string } & WaitingCommand)
   /** The end of a command with an id. If the command has waited, store the end with the entries of this step. */
   | { readonly type: "settle"; readonly id: string; readonly end: CommandEnd };

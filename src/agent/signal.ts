@@ -1,9 +1,10 @@
+import type { AnswerCut } from "../lanes/answer-cut.ts";
 import type { ContextOperation } from "../lanes/context-operation.ts";
 import type { ContextPolicyInput } from "../projection/policy/fields.ts";
 import type { Refs } from "../thread/entry.ts";
 import type { JsonObject, JsonValue } from "../thread/json.ts";
 import type { AiSettingPayload, SummaryPayload } from "../thread/kinds.ts";
-import type { Content, ToolCall } from "../thread/message.ts";
+import type { Author, Content, ToolCall } from "../thread/message.ts";
 import type { ModelAnswer } from "./model-call.ts";
 
 /** An error as data, for signals, entries and events. The message contains no secrets and no arguments. */
@@ -35,8 +36,10 @@ export type StoredRequestOptions = {
   readonly call?: JsonObject;
   /** When the request fails at the latest, in milliseconds since 1970. Default: never. */
   readonly deadline?: number;
-  /** The name of the mode. Default: the one that was set. */
-  readonly mode?: string;
+  /** The system prompt that `prepareCall` has made. Default: the one that was set, or the agent's. */
+  readonly systemPrompt?: string;
+  /** The name of the mode; null for none. Default: the one that was set. */
+  readonly mode?: string | null;
   /** The names of the models, in order. Default: those of the settings, or of the agent. */
   readonly model?: readonly string[];
   /** The JSON Schema of the answer, in place of the agent's `output`. Default: none. */
@@ -49,6 +52,8 @@ export type StoredRequestOptions = {
   readonly hasContext?: true;
   /** The names of the tools that came with the ask. Tools are never stored either. Default: none. */
   readonly askedTools?: readonly string[];
+  /** The trace of the request, as W3C `traceparent`: its span, or while the ask waits that of its caller. Default: none. */
+  readonly traceparent?: string;
 };
 
 /** The result of checking an answer against the output schema: the object, or the issues. */
@@ -72,12 +77,17 @@ export interface Steer {
   readonly content: Content;
   /** Deliver it to this request only. */
   readonly requestId?: string;
-  /** The author of the text. Default: the user. */
+  /** The program or person that sent the text. Default: the user. */
   readonly source?: string;
+  readonly author?: Author;
   /** More refs of its entry. Default: those of the request. */
   readonly refs?: Refs;
   /** Skip the calls that have not begun: of the answer that is open, or of the one with this number. Default: none. */
   readonly skip?: true | number;
+  /** Of an inject: it replaces the one with this key that waits. Default: none. */
+  readonly key?: string;
+  /** Of an inject: at rest it starts a request, as its ask. Default: it waits for the next ask, and comes before it. */
+  readonly wake?: true;
 }
 
 /** A command that waits: words for the next step, an operation for the end of the run. */
@@ -134,6 +144,9 @@ export type FailedSummary = {
 /** Whether a run ends after an exchange: at a limit, because of `stopWhen`, or because one of these functions failed. */
 export type ExchangeVerdict = "continue" | "limit" | "stopped" | Failure;
 
+/** The payload of the note that cuts an answer of a lane. */
+type AnswerCutNote = { readonly opId: string; readonly contextRef: string; readonly cut: AnswerCut };
+
 /** An input of a ReAct agent. The agent ignores a signal that it does not expect. */
 export type Signal =
   | {
@@ -141,9 +154,14 @@ export type Signal =
       readonly content: Content;
       /** Continue the request with this id, the last one of the thread, instead of a new ask. The content is not read. */
       readonly continues?: string;
+      /** Switches the lane in the append of the ask, or begins a branch. Default: the request is on the active lane. */
+      readonly operation?: ContextOperation;
       readonly requestId?: string;
       readonly options?: StoredRequestOptions;
       readonly refs?: Refs;
+      readonly author?: Author;
+      /** The sender of an ask that was injected. Default: the user. */
+      readonly source?: string;
       /** The system prompt of this request, when the agent's prompt is a function of the context. */
       readonly systemPrompt?: string;
       /** The ask was a command of the inbox, with its request id as id. Its entry takes its id from that. Default false. */
@@ -215,6 +233,15 @@ export type Signal =
       readonly question: JsonValue;
       readonly workedMs?: number;
     }
+  /** The call sleeps until this time. Then `outcome` is its result. */
+  | {
+      readonly type: "sleep_started";
+      readonly callId: string;
+      readonly toolCallId: string;
+      readonly until: number;
+      readonly outcome: ToolOutcome;
+      readonly workedMs?: number;
+    }
   /** The answer to the question of a tool, which resumes the call. */
   | { readonly type: "answer_question"; readonly toolCallId: string; readonly answer: JsonValue; readonly refs?: Refs }
   /** The call has no `execute`, so its result must come from outside the process. */
@@ -229,7 +256,7 @@ export type Signal =
       readonly editedArguments?: JsonValue;
       readonly refs?: Refs;
     }
-  /** The deadline of an approval may have passed. */
+  /** The deadline of an approval, or the time of a sleep, may have passed. */
   | { readonly type: "expire" }
   | { readonly type: "answer"; readonly toolCallId: string; readonly outcome: ToolOutcome; readonly refs?: Refs }
   | ({ readonly type: "steer" } & Steer)
@@ -251,6 +278,8 @@ export type Signal =
   /** The command of an ended request was performed. */
   | { readonly type: "end_reported"; readonly id: string }
   | { readonly type: "context_op"; readonly operation: ContextOperation }
+  /** Cut an answer to what was spoken or read. */
+  | { readonly type: "cut"; readonly cut: AnswerCutNote; readonly refs?: Refs }
   | { readonly type: "set"; readonly setting: AiSettingPayload; readonly refs?: Refs }
   | {
       readonly type: "summary_result";

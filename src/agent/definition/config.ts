@@ -4,23 +4,28 @@ import type { Projector } from "../../projection/projector.ts";
 import type { SummaryRange } from "../../projection/summary/summary-range.ts";
 import type { Readers } from "../../projection/transcript/entry-reader.ts";
 import type { JsonObject, JsonValue } from "../../thread/json.ts";
+import type { RuleValue } from "../../thread/kinds.ts";
 import type { Content, Message, ToolCall, ToolSpec } from "../../thread/message.ts";
 import type { Thread } from "../../thread/thread.ts";
 import type { TokenCounter } from "../../tokens/counter.ts";
 import type { Usage, UsageByModel } from "../model-call.ts";
 import type { RequestEnd } from "../react/state.ts";
-import type { Failure, ToolOutcome } from "../signal.ts";
+import type { ToolOutcome } from "../signal.ts";
 import type { ModelChoice, ProviderModel, ResolveModel } from "./language-model.ts";
+import type {
+  CallScope,
+  CallSettings,
+  PreparedCall,
+  PreparedStep,
+  Reasoning,
+  RepairToolCall,
+  RequestScope,
+  StepScope,
+  ToolChoiceSetting,
+} from "./prepare.ts";
 import type { InferInput, InputSchema } from "./schema.ts";
-import type { RequestStep, StopWhenCondition } from "./stop-when.ts";
+import type { StopWhenCondition } from "./stop-when.ts";
 import type { ApprovalLimit, CombinedContext, ResolveTool, ToolContentPart, Tools } from "./tool.ts";
-
-/** The request that a function of the agent is called for. The context is never stored. */
-export interface RequestScope<Context> {
-  readonly context: Context;
-  readonly requestId: string;
-  readonly threadId: string;
-}
 
 /** The argument of a function that chooses the model of a request. */
 export interface ModelScope<Context> {
@@ -44,61 +49,6 @@ export interface ModelRequest {
   readonly tools: readonly ToolSpec[];
   /** maxOutputTokens, temperature, toolChoice and other settings of the call. */
   readonly settings: JsonObject;
-}
-
-/** The argument of `prepareStep`. */
-interface StepScope<Context> extends RequestScope<Context> {
-  /** The steps of the request so far, as `stopWhen` gets them. */
-  readonly steps: RequestStep[];
-  /** From 0. */
-  readonly stepNumber: number;
-  readonly model: ProviderModel;
-  /** The messages of the call, in Heddle's form. */
-  readonly messages: readonly Message[];
-}
-
-/** The parts of one model call that `prepareStep` replaces. A field that is absent stays. */
-export interface PreparedStep {
-  /** A model, or its name. Default: that of the request. */
-  readonly model?: ProviderModel | string | undefined;
-  /** In the form of Heddle or of the AI SDK. Default: that of the request. */
-  readonly toolChoice?: ToolChoiceSetting | { readonly type: "tool"; readonly toolName: string } | undefined;
-  /** The only tools that the model is shown, by name. Default: all of the request. */
-  readonly activeTools?: readonly string[] | undefined;
-  /** The system prompt. Default: that of the request. */
-  readonly system?: string | undefined;
-  /** All messages of the call. Default: those of the context. */
-  readonly messages?: readonly Message[] | undefined;
-  /** Fields that replace those of the request, for each provider. Default: those of the request. */
-  readonly providerOptions?: JsonObject | undefined;
-}
-
-/** The argument of `repairToolCall`. */
-export interface ToolCallRepair {
-  /** The call as the model wrote it. `input` is JSON text, or the text that is not JSON. */
-  readonly toolCall: {
-    readonly type: "tool-call";
-    readonly toolCallId: string;
-    readonly toolName: string;
-    readonly input: string;
-  };
-  readonly tools: Tools;
-  /** The JSON Schema of a tool that the model was shown. */
-  readonly inputSchema: (tool: { readonly toolName: string }) => Promise<JsonObject>;
-  /** `tool_unknown` or `tool_bad_arguments`, with the message that the model would get. */
-  readonly error: Failure;
-  /** The messages that the model was shown. */
-  readonly messages: readonly Message[];
-}
-
-/** A repaired call: its tool, and its arguments as JSON text. Other fields are not read. Null: it cannot be repaired. */
-type RepairToolCall = (
-  repair: ToolCallRepair,
-) => RepairedCall | null | undefined | PromiseLike<RepairedCall | null | undefined>;
-
-interface RepairedCall {
-  readonly toolName: string;
-  readonly input: string;
 }
 
 /** Whether a call may run. "ask" makes it wait for approval. The text of `deny` is shown to the model as the reason. */
@@ -136,12 +86,6 @@ export type OnNeedsSummary = (
   options: { readonly threadId: string; readonly requestId: string; readonly signal: AbortSignal },
 ) => WrittenSummary | undefined | Promise<WrittenSummary | undefined>;
 
-/** Whether the model may call tools (`auto`), must not (`none`), must (`required`), or must call one tool. */
-export type ToolChoiceSetting = "auto" | "none" | "required" | { readonly tool: string };
-
-/** How much a model thinks before it answers. */
-export type Reasoning = "provider-default" | "none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
-
 /** Limits of one request: tokens, cost and repeated calls. */
 export interface Limits {
   /** The most input plus output tokens of one request, as the provider reports them. Default: no limit. */
@@ -150,7 +94,7 @@ export interface Limits {
   readonly maxCostUsd?: number | undefined;
   /**
    * The cost of tokens of a model, named as `provider:model`. Called for each model that the request has used; the sum
-   * counts. Called before a next model call, again after a restart. Where it throws, is later than `hookTimeoutMs` or returns no
+   * counts. Called before a next model call, again after a restart, and with telemetry once for each call. Where it throws, is later than `hookTimeoutMs` or returns no
    * number, a warning says so, and the request is completed as `limit`, with its results. Default: none.
    */
   readonly costUsd?: ((usage: Usage, model: string) => number | PromiseLike<number>) | undefined;
@@ -171,6 +115,13 @@ export interface Mode {
   readonly model?: ModelChoice | undefined;
   /** Default: the agent's. */
   readonly reasoning?: Reasoning | undefined;
+  /** Permission rules that hold while the mode is set, for the tools as they are. A rule that denies wins. Default: none. */
+  readonly rules?: readonly ModeRule[] | undefined;
+}
+
+/** A permission rule of a mode. The model reads the reason of a denied call. */
+interface ModeRule extends Omit<RuleValue, "hash"> {
+  readonly reason?: string;
 }
 
 /** A request that has ended, from its entries. The argument of `onRequestEnd`. */
@@ -192,7 +143,7 @@ export interface AgentConfig<
   T extends Tools = Tools,
   Context = unknown,
   Output extends InputSchema | undefined = InputSchema | undefined,
-> {
+> extends CallSettings {
   /** The name of the agent. Default "agent". */
   readonly name?: string | undefined;
   /**
@@ -231,7 +182,7 @@ export interface AgentConfig<
   readonly stopWhen?: StopWhenCondition | readonly StopWhenCondition[] | undefined;
   /**
    * How long a function of the agent, server or host may take, in milliseconds. These are `accept`, `systemPrompt`,
-   * `prepareStep`, `repairToolCall`, `transformRequest`, `guardTools`, `afterToolCall`, `stopWhen`, `costUsd`, `onRequestEnd`, `context`, `tools`, `headers`, `model`, `resolveTool`,
+   * `prepareCall`, `prepareStep`, `repairToolCall`, `transformRequest`, `guardTools`, `afterToolCall`, `stopWhen`, `costUsd`, `onRequestEnd`, `context`, `tools`, `headers`, `model`, `resolveTool`,
    * `resolveModel`, `download` and the checks of `output`. Tools have `toolTimeoutMs`, a summarizer five times `streamIdleTimeoutMs`. Default 30,000.
    */
   readonly hookTimeoutMs?: number | undefined;
@@ -248,6 +199,13 @@ export interface AgentConfig<
   readonly toolRetryBackoffMs?: number | undefined;
   /** Retries of a model call that failed with a retryable error, also after its first words, over all processes. Default 4. */
   readonly modelMaxRetries?: number | undefined;
+  /**
+   * The wait before the first retry of a model call, in milliseconds; up to half of it is left out, by chance. A wait that the
+   * provider asks for comes first. Default 1000.
+   */
+  readonly modelRetryBackoffMs?: number | undefined;
+  /** How much longer each further wait is, up to 30 seconds: a factor from 1. Default 2. */
+  readonly modelRetryBackoffFactor?: number | undefined;
   /** The most tools that run at the same time. Default 4. */
   readonly toolConcurrency?: number | undefined;
   /** How often a running tool emits `keepalive`, in milliseconds. Default 5000. */
@@ -266,28 +224,14 @@ export interface AgentConfig<
   readonly maxPending?: number | undefined;
   /** Whether answers are streamed. Default true. */
   readonly streaming?: boolean | undefined;
-  /** The most tokens of one answer. Default: the provider's default. */
-  readonly maxOutputTokens?: number | undefined;
   /** Limits of tokens and cost of one request. Default: none. */
   readonly limits?: Limits | undefined;
-  /** The sampling temperature. Default: the provider's default. */
-  readonly temperature?: number | undefined;
-  /** The share of likely tokens to choose from, above 0 to 1. Default: the provider's default. */
-  readonly topP?: number | undefined;
-  /** Texts at which the model stops. Default: none. */
-  readonly stopSequences?: readonly string[] | undefined;
-  /** The seed of the sampling, for equal answers where the provider supports it. Default: none. */
-  readonly seed?: number | undefined;
-  /** How much the model thinks, if it supports this setting. Default: the provider's default. */
-  readonly reasoning?: Reasoning | undefined;
   /** Whether the model may or must call tools, in each call of a request. Default "auto". */
   readonly toolChoice?: ToolChoiceSetting | undefined;
   /** The schema of the answer, which becomes `result.object`. Default: none, the answer is text. */
   readonly output?: Output;
   /** How often an answer that does not match `output` is sent back. Default 1, at most 3. */
   readonly outputRetries?: number | undefined;
-  /** Passed to the provider package as `providerOptions`. Default: none. */
-  readonly providerOptions?: JsonObject | undefined;
   /**
    * How to download files whose URLs the model does not support: limits, or a function like `download` of the AI SDK.
    * Default: 32 MiB and 30 seconds for each file, no private addresses. A request downloads each file once.
@@ -312,6 +256,14 @@ export interface AgentConfig<
         agent: AcceptScope,
         pending: { readonly content: Content; readonly requestId: string },
       ) => string | undefined | PromiseLike<string | undefined>)
+    | undefined;
+  /**
+   * Prepares a request, as in the AI SDK: its model, instructions, tools and settings. Called for each ask that could start, when it was
+   * accepted and before it is written; again if a setting changes meanwhile. Its changes are stored as options of the ask. Where it
+   * throws or is later than `hookTimeoutMs`, the ask is refused with `prepare_call_failed`. Default: none.
+   */
+  readonly prepareCall?:
+    | ((call: CallScope<Context>) => PreparedCall | undefined | PromiseLike<PreparedCall | undefined>)
     | undefined;
   /**
    * Prepares one model call, as in the AI SDK: its model, tool choice, active tools, system prompt, messages and provider options.
@@ -404,6 +356,8 @@ type DefaultedField =
   | "toolMaxRetries"
   | "toolRetryBackoffMs"
   | "modelMaxRetries"
+  | "modelRetryBackoffMs"
+  | "modelRetryBackoffFactor"
   | "toolConcurrency"
   | "toolHeartbeatMs"
   | "streamIdleTimeoutMs"

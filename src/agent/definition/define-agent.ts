@@ -1,5 +1,6 @@
+import { troubleInRule } from "../../lanes/setting.ts";
 import { checkedInput } from "../../projection/policy/policy.ts";
-import { describe, isPlainObject } from "../../thread/json.ts";
+import { describe, isPlainObject, type JsonObject } from "../../thread/json.ts";
 import { nearest } from "../../thread/options.ts";
 import { approvalProblem, bindProblem, checkAgentTools, MAX_TTL_MS, secretsProblem } from "./checks.ts";
 import type { AgentConfig, AgentDefinition, AnyAgent, InferOutput, Mode, ToolsContext } from "./config.ts";
@@ -86,7 +87,25 @@ const MODE: { readonly [Field in keyof Required<Mode>]: Check } = {
   tools: names,
   model: (value) => modelChoiceProblem(value),
   reasoning,
+  rules: (value) => {
+    if (!Array.isArray(value)) return "must be a list of rules";
+    return value.map(ruleProblem).find((problem) => problem !== undefined);
+  },
 };
+
+function ruleProblem(value: unknown): string | undefined {
+  const { tool, verdict, pattern, reason, ...others } = isPlainObject(value) ? (value as JsonObject) : {}; // checked below
+  const [unknown] = Object.keys(others);
+  if (unknown !== undefined) return `have ${JSON.stringify(unknown)}, which is not a field of a rule`;
+  if (reason !== undefined && typeof reason !== "string") return "have a reason that is not text";
+  const rule = {
+    ...(tool !== undefined && { tool }),
+    ...(verdict !== undefined && { verdict }),
+    ...(pattern !== undefined && { pattern }),
+  };
+  const trouble = troubleInRule(rule);
+  return trouble && `are wrong: ${trouble}`;
+}
 
 const modes: Check = (value) => {
   if (!isPlainObject(value)) return "must be an object of modes by name";
@@ -140,6 +159,9 @@ const CHECKS: { readonly [Field in keyof Required<AgentConfig>]: Check } = {
   toolMaxRetries: whole(0),
   toolRetryBackoffMs: whole(0),
   modelMaxRetries: whole(0),
+  modelRetryBackoffMs: whole(0),
+  modelRetryBackoffFactor: (value) =>
+    Number.isFinite(value) && Number(value) >= 1 ? undefined : "must be a number from 1",
   toolConcurrency: whole(1),
   toolHeartbeatMs: amount,
   streamIdleTimeoutMs: amount,
@@ -166,6 +188,7 @@ const CHECKS: { readonly [Field in keyof Required<AgentConfig>]: Check } = {
   readers: object,
   tokenCounter: having("count"),
   accept: call,
+  prepareCall: call,
   prepareStep: call,
   repairToolCall: call,
   experimental_repairToolCall: call,
@@ -206,13 +229,13 @@ const A_MINUTE = 60_000;
  * agent.toolTimeoutMs; // 60000
  */
 export function defineAgent<
-  Given extends Tools = Record<never, never>,
+  AgentTools extends Tools = Record<never, never>,
   const Schema extends InputSchema | undefined = undefined,
-  Context = ToolsContext<Given>,
+  Context = ToolsContext<AgentTools>,
 >(
-  config: AgentConfig<Given, Context, Schema>,
-): AgentDefinition<Given, Context & ToolsContext<Given>, InferOutput<Schema>> {
-  type Defined = AgentDefinition<Given, Context & ToolsContext<Given>, InferOutput<Schema>>;
+  config: AgentConfig<AgentTools, Context, Schema>,
+): AgentDefinition<AgentTools, Context & ToolsContext<AgentTools>, InferOutput<Schema>> {
+  type Defined = AgentDefinition<AgentTools, Context & ToolsContext<AgentTools>, InferOutput<Schema>>;
   return Object.freeze({ [DEFINED]: true, ...complete(config) }) as unknown as Defined; // its type parameters come from the config
 }
 
@@ -253,6 +276,7 @@ function complete(config: AgentConfig<Tools, never, InputSchema | undefined>): o
     throw invalid("experimental_repairToolCall", "is another name of repairToolCall; give only one of them");
   }
   checkAgentTools(tools);
+  checkModeTools(config, Object.keys(tools));
   const policy = contextPolicy === undefined ? undefined : checkedInput(contextPolicy);
   checkSummarizer(config, policy?.summarizationModel);
   return {
@@ -262,6 +286,8 @@ function complete(config: AgentConfig<Tools, never, InputSchema | undefined>): o
     toolMaxRetries: 0,
     toolRetryBackoffMs: 200,
     modelMaxRetries: 4,
+    modelRetryBackoffMs: 1000,
+    modelRetryBackoffFactor: 2,
     toolConcurrency: 4,
     toolHeartbeatMs: 5000,
     streamIdleTimeoutMs: toolTimeoutMs + A_MINUTE,
@@ -293,6 +319,24 @@ function checkSummarizer({ summarizer, models = {} }: SummaryConfig, name: strin
   throw invalid("contextPolicy.summarizationModel", `names ${name}, which is not in models. ${advice}`);
 }
 
+/** A misspelled name would hide a tool. With `resolveTool`, a mode may name tools that are registered on a thread later. */
+function checkModeTools(
+  { modes = {}, resolveTool }: Pick<AgentConfig, "modes" | "resolveTool">,
+  tools: readonly string[],
+): void {
+  if (resolveTool !== undefined) return;
+  for (const [mode, { tools: named = [] }] of Object.entries(modes)) {
+    const unknown = named.find((tool) => !tools.includes(tool));
+    if (unknown === undefined) continue;
+    const meant = nearest(unknown, tools);
+    const advice =
+      meant === undefined
+        ? `It has: ${tools.join(", ") || "none"}. To name tools of a thread, give resolveTool`
+        : `Did you mean ${meant}?`;
+    throw invalid(`modes.${mode}.tools`, `names ${unknown}, which is not in the agent's tools. ${advice}`);
+  }
+}
+
 /** Field names of other libraries, and the name of that field here. */
 const OTHER_NAMES: { readonly [name: string]: keyof AgentConfig } = {
   system: "systemPrompt",
@@ -301,6 +345,8 @@ const OTHER_NAMES: { readonly [name: string]: keyof AgentConfig } = {
   maxSteps: "maxIterations",
   maxTokens: "maxOutputTokens",
   maxRetries: "modelMaxRetries",
+  initialDelayInMs: "modelRetryBackoffMs",
+  backoffFactor: "modelRetryBackoffFactor",
   schema: "output",
 };
 

@@ -1,5 +1,7 @@
 import type { JsonObject, JsonValue } from "../../thread/json.ts";
+import { ToolError } from "./errors.ts";
 import type { InferInput, InputSchema } from "./schema.ts";
+import { TIME_RULE, type Time, timeOf } from "./time.ts";
 
 /** The second argument of `execute`. */
 // biome-ignore lint/suspicious/noExplicitAny: an annotation gives the type of the answer
@@ -167,9 +169,9 @@ export type ToolContentPart =
     }
   | { readonly type: string; readonly [field: string]: unknown };
 
-type ToolResultKind = "ok" | "content" | "fail" | "mcp" | "suspend";
+type ToolResultKind = "ok" | "content" | "fail" | "mcp" | "suspend" | "sleep";
 
-/** A marked result of a tool. Made only by `ok`, `content` and `fail`. */
+/** A marked result of a tool. Made only by `ok`, `content`, `fail`, `suspend` and `sleep`. */
 export interface ToolResult<Value = unknown> {
   readonly type: ToolResultKind;
   readonly value: Value;
@@ -228,6 +230,31 @@ export function fail(error: unknown, options?: ToolResultOptions): ToolResult {
  */
 export function suspend(question: unknown): ToolResult {
   return marked("suspend", question);
+}
+
+/** The value of the mark of `sleep`. */
+export interface Sleep {
+  readonly until: Time;
+  readonly result: unknown;
+}
+
+/**
+ * Suspends the call until a time: a date, milliseconds from now, or an ISO text. The request waits, also across restarts.
+ * Then `result`, anything that `execute` may return, is the result of the call; `execute` is not called again. Default: a
+ * text with the time.
+ *
+ * @example
+ * const execute = ({ minutes }: { minutes: number }) => sleep(minutes * 60_000, `${minutes} minutes have passed.`);
+ */
+export function sleep(until: Time, result?: unknown): ToolResult {
+  if (timeOf(until, 0) === undefined) throw invalidSleep(`until ${TIME_RULE}.`);
+  const isWait = isToolResult(result) && (result.type === "suspend" || result.type === "sleep");
+  if (isWait) throw invalidSleep("result must be a result, not another `sleep` or `suspend`.");
+  return marked("sleep", { until, result } satisfies Sleep);
+}
+
+function invalidSleep(problem: string): ToolError {
+  return new ToolError({ code: "invalid_options", message: `sleep(until, result): ${problem}`, path: "sleep" });
 }
 
 /** A result from an MCP server. Used by `mcpTools`. */

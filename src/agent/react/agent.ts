@@ -121,7 +121,7 @@ export function hasPendingWork({ flight: { call, summary, isChecking, running } 
 }
 
 /**
- * Whether the run waits only for an approval or an outside answer. For a restored agent, call this after `resume`: before
+ * Whether the run waits only for an approval, an outside answer or a time. For a restored agent, call this after `resume`: before
  * that, an interrupted call looks like a waiting one.
  *
  * @example
@@ -170,33 +170,33 @@ export function endedRun({ thread, state: { last } }: ReactAgent, runId: string)
   return thread.filterByRef("runId", runId, { partial: true }).reduce(evolve, INITIAL_STATE).last;
 }
 
-/** When the next approval stops to wait, in milliseconds since 1970. */
+/** When the next approval stops to wait, or the next call wakes, in milliseconds since 1970. */
 export function nextDeadline({ state: { run } }: ReactAgent): number | undefined {
   const deadlines = run === undefined ? [] : openCalls(run).flatMap(({ deadline }) => deadline ?? []);
   return deadlines.length === 0 ? undefined : Math.min(...deadlines);
 }
 
-/** When the open request must be looked at again: at the next deadline of an approval, or at its own. */
+/** When the open request must be looked at again: at the next deadline of an approval, the end of a sleep, or its own deadline. */
 export function nextDue(agent: ReactAgent): number | undefined {
   const [approval, own] = [nextDeadline(agent), agent.state.run?.options.deadline];
   return approval === undefined || own === undefined ? (approval ?? own) : Math.min(approval, own);
 }
 
-/** A call that waits for an approval or an outside answer. */
+/** A call that waits for an approval, an outside answer or a time. */
 export interface WaitingCall {
   readonly toolCallId: string;
   readonly name: string;
   readonly arguments: JsonValue;
-  /** "approval": call `approve` or `deny`. "answer": pass the result to `answer`. */
-  readonly kind: "approval" | "answer";
-  /** Until when it waits for its approval, in milliseconds since 1970. Default: without limit. */
+  /** "approval": call `approve` or `deny`. "answer": pass the result to `answer`. "sleep": it has its result at `deadline`. */
+  readonly kind: "approval" | "answer" | "sleep";
+  /** Until when it waits, in milliseconds since 1970. Default: without limit. */
   readonly deadline?: number;
   /** The question of the tool, if it has suspended the call. Pass the answer to `answer`. */
   readonly question?: JsonValue;
 }
 
 /**
- * The calls that wait for an approval or an outside answer, in order. For a restored agent, call this after `resume`.
+ * The calls that wait for an approval, an outside answer or a time, in order. For a restored agent, call this after `resume`.
  *
  * @example
  * waitingCalls(restore(reactSettings(), thread)); // [] when no request is open
@@ -226,6 +226,7 @@ function waitingCall({ call, deadline, status, question }: OpenCall, kind: Waiti
 
 function waitingKind(agent: ReactAgent, open: OpenCall): WaitingCall["kind"] | undefined {
   if (open.status === "approval_requested") return "approval";
+  if (open.status === "asleep") return "sleep";
   return open.status === "asked" || takesAnswer(agent, open) ? "answer" : undefined;
 }
 
@@ -238,10 +239,14 @@ export function storedWaitingCalls(
   onlyWaits: boolean = thread.metadata["status"] === "waiting",
 ): readonly WaitingCall[] {
   const open = run === undefined ? [] : openCalls(run);
+  const kinds: { readonly [Status in OpenCall["status"]]?: WaitingCall["kind"] } = {
+    approval_requested: "approval",
+    asleep: "sleep",
+  };
   return open.flatMap((one): readonly WaitingCall[] => {
     const isDecided = DECIDED.includes(one.status);
     if (isDecided || (!onlyWaits && !waitsForOutside(settings, one))) return [];
-    return [waitingCall(one, one.status === "approval_requested" ? "approval" : "answer")];
+    return [waitingCall(one, kinds[one.status] ?? "answer")];
   });
 }
 
@@ -274,6 +279,7 @@ function waitsForOutside(settings: ReactSettings, { call, status }: OpenCall): b
   return (
     status === "approval_requested" ||
     status === "asked" ||
+    status === "asleep" ||
     (client && (status === "started" || (status === "open" && !asksFirst)))
   );
 }

@@ -21,12 +21,13 @@ import {
   modeFailure,
   shownTools,
   toolsFor,
-  withMode,
+  withAsked,
 } from "./call-context.ts";
-import { askEntry, commandEntryId, continueEntry, goOnEntry } from "./entries.ts";
-import { deadlineFailure, scheduleTimeLimit } from "./finish.ts";
+import { askEntry, commandEntryId, continueEntry, goOnEntry, steerEntry } from "./entries.ts";
 import { startNextCall } from "./next-call.ts";
+import { askedOperation } from "./operations.ts";
 import { runFromAsk } from "./state.ts";
+import { deadlineFailure, scheduleTimeLimit } from "./time-limit.ts";
 
 type Ask = Extract<Signal, { type: "ask" }>;
 
@@ -50,22 +51,26 @@ export function handleAsk(agent: ReactAgent, ask: Ask): Step {
 
 function startRequest(
   agent: ReactAgent,
-  { options = {}, refs = {}, systemPrompt, content, continues, hasWaited }: Ask,
+  { options = {}, refs = {}, systemPrompt, content, author, source, continues, operation, hasWaited }: Ask,
   requestId: string,
 ): Step {
   const before = continues === undefined ? undefined : agent.state.last?.run;
-  const { deadline: _past, ...kept } = before?.options ?? {}; // that of the request before may be over
-  const lane = before?.lane ?? agent.state.activeContextRef;
+  const { deadline: _past, traceparent: _trace, ...kept } = before?.options ?? {}; // both are of the request before
+  const lane = before?.lane ?? operation?.contextRef ?? agent.state.activeContextRef;
   const ids = { requestId, runId: agent.ports.ids("run"), lane, refs: refs as JsonObject }; // refs are scalars
   const { runId } = ids;
   const { name } = agent.settings;
   const entry =
     before === undefined || continues === undefined
-      ? askEntry(ids, content, options, name)
+      ? askEntry(ids, { content, ...(author && { author }), ...(source !== undefined && { source }) }, options, name)
       : continueEntry(ids, continues, { ...kept, ...options }, name);
   const first = hasWaited ? { ...entry, id: commandEntryId(requestId) } : entry;
-  const begun = updateFlight(unchanged(agent), { runId, systemPrompt });
-  const alone = commitEntries(begun, first);
+  // A request that is continued gets the messages that wait at its next step.
+  const waiting = continues === undefined ? agent.flight.steers : [];
+  const steers = waiting.length === 0 ? agent.flight.steers : [];
+  const begun = updateFlight(unchanged(agent), { runId, systemPrompt, steers });
+  const earlier = operation ? [askedOperation(agent, operation)] : [];
+  const alone = commitEntries(begun, ...earlier, ...waiting.map((steer) => steerEntry(ids, steer)), first);
   const step = before && endsWithAnswer(alone.agent) ? commitEntries(begun, first, goOnEntry(ids)) : alone;
   const { run } = step.agent.state;
   if (run === undefined) return unchanged(agent); // unreachable: the entry above starts a run
@@ -76,7 +81,11 @@ function startRequest(
     const isOverflow = ProjectionError.isInstance(error) && error.code === "budget_overflow";
     throw isOverflow && before === undefined ? pendingError(step.agent, agent, content) : error;
   }
-  const started = emitEvent(scheduleTimeLimit(step, run), run, {
+  const settled = waiting.map(({ id }, index) => {
+    const end = { status: "delivered", seq: agent.thread.rev + earlier.length + index } as const;
+    return { type: "settle", id, end } as const;
+  });
+  const started = emitEvent(scheduleTimeLimit(addDirectives(step, ...settled), run), run, {
     kind: "request_started",
     data: { lane, ...(continues !== undefined && { continues }) },
   });
@@ -127,8 +136,8 @@ export function askRefusal(agent: ReactAgent, ask: Ask, requestId: string): Fail
     return { code: "request_id_reused", message };
   }
   const { options = {} } = ask;
-  const { allowedTools, call: asked, mode } = options;
-  const held = withMode(heldFor(agent), mode);
+  const { allowedTools, call: asked } = options;
+  const held = withAsked(heldFor(agent, state.run, ask.operation?.contextRef), options);
   const late = deadlineFailure(agent, options);
   if (late !== undefined) return late;
   const unknownMode = modeFailure(settings, held);

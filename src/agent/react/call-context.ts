@@ -27,26 +27,42 @@ export interface CallContext {
   readonly held: HeldSettings;
 }
 
-/** The settings of the log that hold for a request, or for the next one. A setting during a request holds after it. */
-export function heldFor({ thread, state }: ReactAgent, run: Run | undefined = state.run): HeldSettings {
-  if (run === undefined) return heldSettings(thread, state.activeContextRef);
-  return withMode(heldSettings(thread, run.lane, run.askSeq), run.options.mode);
+/**
+ * The settings of the log that hold for a request, or for the next one, which is on the active lane by default. A setting
+ * during a request holds after it.
+ */
+export function heldFor(
+  { thread, state }: ReactAgent,
+  run: Run | undefined = state.run,
+  nextLane: string = state.activeContextRef,
+): HeldSettings {
+  if (run === undefined) return heldSettings(thread, nextLane);
+  return withAsked(heldSettings(thread, run.lane, run.askSeq), run.options);
 }
 
-/** The mode of an ask comes before all settings. */
-export function withMode(held: HeldSettings, mode: string | undefined): HeldSettings {
-  return mode === undefined ? held : { ...held, mode, overMode: {} };
+/** The mode of an ask comes before all settings, and its system prompt before that of the mode. A mode of null is none. */
+export function withAsked(held: HeldSettings, { mode, systemPrompt }: StoredRequestOptions): HeldSettings {
+  const inMode = withMode(held, mode);
+  if (systemPrompt === undefined) return inMode;
+  return { ...inMode, systemPrompt, overMode: { ...inMode.overMode, systemPrompt: true } };
+}
+
+function withMode(held: HeldSettings, mode: StoredRequestOptions["mode"]): HeldSettings {
+  if (mode === undefined) return held;
+  const { mode: _set, ...without } = held;
+  return mode === null ? without : { ...held, mode, overMode: {} };
 }
 
 /** The failure of a request whose mode is not one of the agent. Without the mode, the model could call other tools. */
 export function modeFailure({ modes = {} }: Pick<ReactSettings, "modes">, { mode }: HeldSettings): Failure | undefined {
   if (mode === undefined || Object.hasOwn(modes, mode)) return undefined;
   const known = Object.keys(modes).join(", ") || "none";
-  const message = `The agent has no mode ${JSON.stringify(mode)}. Its modes are: ${known}. Add it, or set another one.`;
+  const message = `The agent has no mode ${JSON.stringify(mode)}. Its modes are: ${known}. Add it, or set another one with setMode; setMode(null) sets none. An ask with \`mode: null\` has none.`;
   return { code: "mode_unknown", message };
 }
 
-function modeOf({ modes = {} }: Pick<ReactSettings, "modes">, { mode }: HeldSettings): Omit<Mode, "model"> {
+/** The mode that holds, without its model. */
+export function modeOf({ modes = {} }: Pick<ReactSettings, "modes">, { mode }: HeldSettings): Omit<Mode, "model"> {
   return mode !== undefined && Object.hasOwn(modes, mode) ? (modes[mode] ?? {}) : {};
 }
 
@@ -192,7 +208,11 @@ export function setPrompt(settings: Pick<ReactSettings, "modes">, held: HeldSett
  * The settings of the next model call: those of the ask before those of the agent. A choice of the ask that forces a tool holds
  * for the first call only, so that the request can end.
  */
-export function callSettingsOf({ settings }: ReactAgent, { options, iteration }: Run, held: HeldSettings): JsonObject {
+export function callSettingsOf(
+  { settings }: ReactAgent,
+  { options, iteration }: Pick<Run, "options" | "iteration">,
+  held: HeldSettings,
+): JsonObject {
   const { reasoning } = modeOf(settings, held);
   const call = reasoning === undefined ? settings.call : { ...settings.call, reasoning };
   const { call: asked = {}, output } = options;

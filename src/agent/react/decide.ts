@@ -12,21 +12,13 @@ import {
 import { handleModelError, handleModelResult } from "./answer.ts";
 import { handleAsk } from "./ask.ts";
 import { handedOverEntry, resultEntry } from "./entries.ts";
-import {
-  completeRequest,
-  deadlineFailure,
-  emitResults,
-  endRequest,
-  handleWorked,
-  NOT_ANSWERED,
-  NOT_RUN,
-  rescheduleDeadline,
-} from "./finish.ts";
+import { completeRequest, emitResults, endRequest, NOT_ANSWERED, NOT_AWAKE, NOT_RUN } from "./finish.ts";
 import { handleSummary, handleSummaryFailed, startNextCall } from "./next-call.ts";
-import { handleContextOperation, handleSetting } from "./operations.ts";
+import { handleContextOperation, handleCut, handleSetting } from "./operations.ts";
 import { handleNotice, handleResume } from "./resume.ts";
 import { hasOpenCalls, type OpenCall, openCalls, type Run } from "./state.ts";
 import { handleSteer } from "./steering.ts";
+import { deadlineFailure, handleWorked, rescheduleDeadline } from "./time-limit.ts";
 import {
   callOrEnd,
   continueAfterTools,
@@ -40,6 +32,7 @@ import {
   handleQuestion,
   handleQuestionAnswer,
   handleSkip,
+  handleSleep,
   handleToolResult,
   isInTime,
 } from "./tools.ts";
@@ -86,6 +79,8 @@ export function decide(agent: ReactAgent, signal: Signal): Step {
       return handleApprovalNeeded(agent, signal);
     case "question_asked":
       return handleQuestion(agent, signal);
+    case "sleep_started":
+      return handleSleep(agent, signal);
     case "answer_question":
       return handleQuestionAnswer(agent, signal);
     case "answer_needed":
@@ -119,6 +114,8 @@ export function decide(agent: ReactAgent, signal: Signal): Step {
       return addDirectives(unchanged(agent), { type: "settle", id: signal.id, end: { status: "applied" } });
     case "context_op":
       return handleContextOperation(agent, signal.operation);
+    case "cut":
+      return handleCut(agent, signal);
     case "set":
       return handleSetting(agent, signal);
     case "summary_result":
@@ -130,7 +127,7 @@ export function decide(agent: ReactAgent, signal: Signal): Step {
   }
 }
 
-/** Deadlines that have passed: their calls are denied, or the run fails. */
+/** Deadlines that have passed: calls that slept get their results, others are denied, or the run fails. */
 function handleExpired(agent: ReactAgent): Step {
   const { run } = agent.state;
   const { runId, running, ending } = agent.flight;
@@ -212,6 +209,7 @@ function handleFinish(agent: ReactAgent, { requestId, terminationReason }: Extra
 /** Closes calls that are not running with a result that says so. */
 function closeWaitingCalls(step: Step, before: Run, waiting: readonly OpenCall[]): Step {
   const results = waiting.map((open) => {
+    if (open.status === "asleep") return resultEntry(before, open, NOT_AWAKE);
     const mayHaveRun = ["open", "started", "asked", "answered"].includes(open.status);
     return resultEntry(before, open, mayHaveRun ? NOT_ANSWERED : NOT_RUN);
   });

@@ -2,7 +2,7 @@ import { coveredSeqs, type SummaryRange } from "../../projection/summary/summary
 import type { EntryInput, Refs } from "../../thread/entry.ts";
 import type { JsonObject, JsonValue } from "../../thread/json.ts";
 import type { ApprovalRequestedPayload } from "../../thread/kinds.ts";
-import type { Content, ToolCall } from "../../thread/message.ts";
+import type { ToolCall } from "../../thread/message.ts";
 import type { CallRecord, ModelAnswer } from "../model-call.ts";
 import { storedCall } from "../model-call.ts";
 import type { Failure, Signal, Steer, StoredRequestOptions, ToolOutcome } from "../signal.ts";
@@ -14,9 +14,18 @@ type SummaryFailed = Extract<Signal, { type: "summary_failed" }>;
 type RunIds = Pick<Run, "requestId" | "runId" | "lane" | "refs">;
 
 /** Includes the agent's name, because only this agent may resume the request. */
-export function askEntry(run: RunIds, content: Content, options: StoredRequestOptions, agent: string): EntryInput {
+export function askEntry(
+  run: RunIds,
+  { content, author, source }: Pick<Extract<Signal, { type: "ask" }>, "content" | "author" | "source">,
+  options: StoredRequestOptions,
+  agent: string,
+): EntryInput {
   const own = Object.keys(options).length === 0 ? {} : { options };
-  return message(run, { role: "user", content, ...own, agent }, {});
+  return message(
+    run,
+    { role: "user", content, ...(author && { author }), ...(source !== undefined && { source }), ...own, agent },
+    {},
+  );
 }
 
 /** Starts a request on the ask and the results of another one. It is a note, because no message is added. */
@@ -40,11 +49,11 @@ export function goOnEntry(run: RunIds): EntryInput {
   return message(run, { role: "user", content: "Your answer was interrupted here. Continue.", steer: "continue" }, {});
 }
 
-export function steerEntry(run: Run, { id, steer, content, source, refs }: Steer): EntryInput {
+export function steerEntry(run: RunIds, { id, steer, content, source, author, refs }: Steer): EntryInput {
   const from = source === undefined ? {} : { source };
   const entry = message(
     withRefs(run, { ...refs, ...from }),
-    { role: "user", content, steer, ...from },
+    { role: "user", content, ...(author && { author }), steer, ...from },
     { signalId: id },
   );
   return { ...entry, id: commandEntryId(id) };
@@ -223,6 +232,18 @@ export function questionAskedEntry(
 ): EntryInput {
   const payload = { contextRef: run.lane, toolCallId, name, question, ...worked(workedMs) };
   return { kind: "question_asked", payload, refs: { ...callRefs(run), toolCallId } };
+}
+
+/** `until`: when the call gets the result that the other fields are. */
+export function sleepStartedEntry(
+  run: Run,
+  { id: toolCallId, name }: ToolCall,
+  { until, content, isError, details }: ToolOutcome & { readonly until: number },
+  workedMs?: number,
+): EntryInput {
+  const result = { content, ...(isError && { isError }), ...(details !== undefined && { details }) };
+  const payload = json({ contextRef: run.lane, toolCallId, name, until, ...result, ...worked(workedMs) });
+  return { kind: "sleep_started", payload, refs: { ...callRefs(run), toolCallId } };
 }
 
 /** `started`: the process that writes this resumes the call at once. */

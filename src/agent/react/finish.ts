@@ -1,20 +1,18 @@
 import type { JsonValue } from "../../thread/json.ts";
 import type { RequestUsage, TerminationReason } from "../event.ts";
 import type { CallRecord } from "../model-call.ts";
-import type { Failure, Signal, StoredRequestOptions, ToolOutcome } from "../signal.ts";
+import type { Failure, ToolOutcome } from "../signal.ts";
 import {
   addDirectives,
   commitEntries,
   emitEvent,
-  hasPendingWork,
   NOTHING_IN_FLIGHT,
   type PendingEnd,
   type ReactAgent,
   type Step,
-  unchanged,
   updateFlight,
 } from "./agent.ts";
-import { endEntry, resultEntry, workedEntry } from "./entries.ts";
+import { endEntry, resultEntry } from "./entries.ts";
 import { applyDeferred } from "./operations.ts";
 import { type OpenCall, openCalls, type RequestEnd, type Run } from "./state.ts";
 
@@ -46,8 +44,10 @@ export function endRequest(
 }
 
 /** A call that was not started has not run. For any other open call the outcome is unknown. */
-function openCallOutcome(ending: PendingEnd, { status }: OpenCall): ToolOutcome {
-  if (status === "asked" || status === "answered") return outcomeAtEnd(ending, WAITED_FOR_ANSWER);
+function openCallOutcome(ending: PendingEnd, open: OpenCall): ToolOutcome {
+  const { status } = open;
+  const what = waitedFor(open);
+  if (what !== undefined) return outcomeAtEnd(ending, what);
   const hasNotRun = status !== "open" && status !== "started";
   return outcomeAtEnd(ending, hasNotRun ? DID_NOT_RUN : "the outcome of this call is unknown");
 }
@@ -111,8 +111,18 @@ export const NOT_ANSWERED = errorOutcome(
   "The request was stopped before the call was answered; its outcome is unknown.",
 );
 
+/** The result of a call that slept when the request was stopped. */
+export const NOT_AWAKE = errorOutcome("stopped", "The request was stopped before the time that the call waited for.");
+
 const DID_NOT_RUN = "the call did not run";
 export const WAITED_FOR_ANSWER = "the call waited for an answer";
+const WAITED_FOR_TIME = "the call waited for its time, which had not come";
+
+/** The reason for which a call waited that is closed before. Undefined for one that did not wait after it was called. */
+export function waitedFor({ status }: Pick<OpenCall, "status">): string | undefined {
+  if (status === "asleep") return WAITED_FOR_TIME;
+  return status === "asked" || status === "answered" ? WAITED_FOR_ANSWER : undefined;
+}
 
 /** The result of a call that a steer skips. */
 export function skippedOutcome(what: string = DID_NOT_RUN): ToolOutcome {
@@ -147,69 +157,4 @@ export function committedOutcome({ thread }: ReactAgent, { callId, askSeq }: Run
   const { content, isError, partial, details } = (entry?.payload ?? {}) as Partial<ToolOutcome>; // the agent wrote this entry
   const more = { ...(partial && { partial }), ...(details !== undefined && { details }) };
   return { content: content ?? "", isError: isError === true, ...more };
-}
-
-/**
- * Schedules the run's time limit, which counts over all process starts. Waiting for approvals or outside answers does not
- * count, nor does the time between two starts.
- */
-export function scheduleTimeLimit(before: Step, run: Run): Step {
-  const step = scheduleDeadline(before, run);
-  const { requestId, runId, workedMs } = run;
-  const { totalTimeoutMs } = step.agent.settings;
-  if (totalTimeoutMs === undefined) return step;
-  const afterMs = Math.max(0, totalTimeoutMs - workedMs);
-  const signal = { type: "fail", failure: timeout(totalTimeoutMs) } as const;
-  const noteEveryMs = Math.max(1, Math.ceil(totalTimeoutMs / NOTES));
-  return addDirectives(step, { type: "schedule", requestId, runId, afterMs, workedMs, noteEveryMs, signal });
-}
-
-/** Timers take no longer times. The deadline is checked when one ends. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
-
-function scheduleDeadline(step: Step, { requestId, runId, options: { deadline } }: Run): Step {
-  if (deadline === undefined) return step;
-  const afterMs = Math.min(Math.max(0, deadline - step.agent.ports.clock()), MAX_TIMER_MS);
-  return addDirectives(step, { type: "deadline", requestId, runId, afterMs });
-}
-
-/** The deadline is not over, by the clock: looks again later. */
-export function rescheduleDeadline(agent: ReactAgent): Step {
-  const { run } = agent.state;
-  return run === undefined || run.runId !== agent.flight.runId
-    ? unchanged(agent)
-    : scheduleDeadline(unchanged(agent), run);
-}
-
-/** The failure of a request whose deadline is over; else undefined. */
-export function deadlineFailure(
-  { ports }: Pick<ReactAgent, "ports">,
-  { deadline }: StoredRequestOptions,
-): Failure | undefined {
-  if (deadline === undefined || ports.clock() < deadline) return undefined;
-  const message = "The request was not done at its deadline. Ask again with a later one, or ask for less.";
-  return { code: "deadline_exceeded", message };
-}
-
-/** The log records the work time at least at each tenth of the limit. A killed process loses at most that much. */
-const NOTES = 10;
-
-/** Records the work time, unless the log has it already or the run is ending or waiting. */
-export function handleWorked(agent: ReactAgent, { workedMs }: Extract<Signal, { type: "worked" }>): Step {
-  const { run } = agent.state;
-  const { runId, ending } = agent.flight;
-  const isWorking = run !== undefined && runId === run.runId && ending === undefined && hasPendingWork(agent);
-  return isWorking && workedMs > run.workedMs
-    ? commitEntries(unchanged(agent), workedEntry(run, workedMs))
-    : unchanged(agent);
-}
-
-/** The failure of a run that has used up its time; else undefined. */
-export function timeLimitFailure({ settings: { totalTimeoutMs } }: ReactAgent, { workedMs }: Run): Failure | undefined {
-  return totalTimeoutMs === undefined || workedMs < totalTimeoutMs ? undefined : timeout(totalTimeoutMs);
-}
-
-function timeout(totalTimeoutMs: number): Failure {
-  const message = `The request worked for more than ${totalTimeoutMs} ms. Raise totalTimeoutMs, or ask for less.`;
-  return { code: "request_timeout", message };
 }

@@ -8,6 +8,7 @@ import { type Context, foldLane } from "../../lanes/fold-lane.ts";
 import { checkSetting, isSettingKnown, settingId } from "../../lanes/setting.ts";
 import { ProjectionError } from "../../projection/error.ts";
 import { checkedInput } from "../../projection/policy/policy.ts";
+import type { EntryInput } from "../../thread/entry.ts";
 import { HeddleError } from "../../thread/errors.ts";
 import { type JsonObject, sameJson } from "../../thread/json.ts";
 import { checkName } from "../../thread/options.ts";
@@ -43,6 +44,20 @@ export function handleContextOperation(agent: ReactAgent, input: ContextOperatio
   return addDirectives(updateFlight(unchanged(agent), { deferred }), { type: "defer", ...command });
 }
 
+/** The entry of an operation that an ask brings with it. Throws when it cannot be applied. */
+export function askedOperation(agent: ReactAgent, input: ContextOperation): EntryInput {
+  const operation = checkContextOperation(input, agent.thread);
+  laneBaseOf(agent.thread.base, operation.contextRef);
+  mustReachBack(operation, agent.thread);
+  checkOpId(operation.opId);
+  checkLanes(agent, operation);
+  return operationEntry(operation);
+}
+
+function operationEntry(operation: ContextOperation): EntryInput {
+  return { id: commandEntryId(operation.opId), kind: "ai_context_operation", payload: operation };
+}
+
 /** Commits a setting at once. It holds for the requests that are asked after it, so an open request keeps what it has. */
 export function handleSetting(agent: ReactAgent, { setting, refs }: Extract<Signal, { type: "set" }>): Step {
   const payload = checkSetting(setting, agent.thread);
@@ -50,6 +65,17 @@ export function handleSetting(agent: ReactAgent, { setting, refs }: Extract<Sign
   if (isSettingKnown(agent.thread, payload)) return unchanged(agent);
   const entry = { id: settingId(payload.opId), kind: "ai_setting", payload, ...(refs && { refs }) };
   return commitEntries(unchanged(agent), entry);
+}
+
+/** Commits the cut of an answer at once. The next model call is shown it, also in an open request. */
+export function handleCut(agent: ReactAgent, { cut, refs }: Extract<Signal, { type: "cut" }>): Step {
+  const id = `cut_${cut.opId}`;
+  checkOpId(id);
+  const known = agent.thread.filterByKind("note", { partial: true }).find((entry) => entry.id === id);
+  if (known === undefined)
+    return commitEntries(unchanged(agent), { id, kind: "note", payload: cut, ...(refs && { refs }) });
+  if (sameJson(known.payload as JsonObject, cut)) return unchanged(agent); // every payload is a JSON object
+  throw opIdReused(cut.opId);
 }
 
 /** Applies the commands that waited for the end of the run, in order. One that is refused does not stop the others. */
@@ -81,8 +107,7 @@ function applyOperation(step: Step, operation: ContextOperation): Step {
   const applied = { type: "settle", id, end: { status: "applied" } } as const;
   if (isApplied(step.agent, operation)) return addDirectives(step, applied);
   checkLanes(step.agent, operation);
-  const entry = { id: commandEntryId(id), kind: "ai_context_operation", payload: operation };
-  return addDirectives(commitEntries(step, entry), applied);
+  return addDirectives(commitEntries(step, operationEntry(operation)), applied);
 }
 
 /** Whether the operation is in the loaded log. The id of its entry has another form in logs of 0.1. */

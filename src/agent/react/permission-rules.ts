@@ -12,14 +12,23 @@ import type { RuleValue } from "../../thread/kinds.ts";
 import type { ToolCall } from "../../thread/message.ts";
 import type { Remember } from "../signal.ts";
 import type { ReactAgent } from "./agent.ts";
-import { heldFor, shownTools } from "./call-context.ts";
+import { heldFor, modeOf, shownTools } from "./call-context.ts";
 import { callRefs } from "./entries.ts";
 import { allowsText, type Denial, deniesText } from "./permission-glob.ts";
 import { type OpenCall, openCalls, type Run } from "./state.ts";
 
-/** The permission rules that hold for the open request, else for the active lane. */
-export function rulesOf({ thread, state: { run, activeContextRef } }: ReactAgent): readonly PermissionRule[] {
-  return heldRules(thread, run?.lane ?? activeContextRef, run?.requestId);
+/** The permission rules that hold for the open request, else for the active lane: those of the mode, then the remembered ones. */
+export function rulesOf(agent: ReactAgent): readonly PermissionRule[] {
+  const { thread, state, settings } = agent;
+  const { run, activeContextRef } = state;
+  const remembered = heldRules(thread, run?.lane ?? activeContextRef, run?.requestId);
+  if (settings.modes === undefined) return remembered;
+  const held = heldFor(agent);
+  const { mode = "" } = held;
+  const ofMode = (modeOf(settings, held).rules ?? []).map((rule, index): PermissionRule => {
+    return { id: `mode:${mode}/${index}`, ...rule, scope: "mode", mode };
+  });
+  return [...ofMode, ...remembered];
 }
 
 /**
@@ -30,16 +39,20 @@ export function ruleFor(agent: ReactAgent, call: RuledCall): PermissionRule | un
   const rules = rulesOf(agent).filter(({ tool }) => tool === call.name);
   const denying = rules.find((rule) => rule.verdict === "deny" && denial(rule, call) === "yes");
   if (rules.length === 0 || denying !== undefined || mayBeDenied(agent, call)) return denying;
-  const hash = hashOf(agent, call.name);
-  return rules.findLast((rule) => rule.verdict === "allow" && rule.hash === hash && covers(rule, call));
+  return rules.findLast((rule) => rule.verdict === "allow" && isOfTool(agent, rule) && covers(rule, call));
 }
 
 /** Whether a rule denies a call, or could deny it: then no call runs without a decision. */
 export function mayBeDenied(agent: ReactAgent, call: RuledCall): boolean {
   return rulesOf(agent).some((rule) => {
     if (rule.verdict !== "deny" || rule.tool !== call.name) return false;
-    return denial(rule, call) !== "no" || rule.hash !== hashOf(agent, call.name);
+    return denial(rule, call) !== "no" || !isOfTool(agent, rule);
   });
+}
+
+/** Whether the tool is the one that the rule was made for. A rule of a mode is written with the tools of the agent. */
+function isOfTool(agent: ReactAgent, { mode, hash, tool }: PermissionRule): boolean {
+  return mode !== undefined || hash === hashOf(agent, tool);
 }
 
 /** The hash of a tool's specification in the open request. With another one the arguments may have another meaning. */
@@ -81,6 +94,10 @@ export function ruleEntries(
   const { opId, tool = call.name, pattern, scope = "request" } = remember;
   const hash = hashOf(agent, tool);
   const verdict = approved ? "allow" : "deny";
+  if (approved && hash === undefined) {
+    const message = `This process does not have the tool ${tool}, so a rule cannot allow its calls. Approve in a process that has it, or without remember.`;
+    throw new SettingError({ code: "setting_invalid", message });
+  }
   const value = { tool, verdict, ...(pattern && { pattern }), ...(hash !== undefined && { hash }) } as const;
   const payload = checkSetting(
     {
@@ -97,9 +114,11 @@ export function ruleEntries(
     const message = `The rule does not cover the call ${call.id}. A pattern is compared with whole values, and with commands of a shell exactly.`;
     throw new SettingError({ code: "setting_invalid", message });
   }
-  const isHeld = rulesOf(agent).some(({ id: _id, scope: ofRule, by: _by, reason: _reason, seq: _seq, ...held }) => {
-    return ofRule === scope && sameJson(held as JsonObject, value as JsonObject); // a rule is JSON
-  });
+  const isHeld = rulesOf(agent).some(
+    ({ id: _id, scope: ofRule, by: _by, reason: _reason, seq: _seq, mode: _mode, ...held }) => {
+      return ofRule === scope && sameJson(held as JsonObject, value as JsonObject); // a rule is JSON
+    },
+  );
   const refs = { ...callRefs(run), toolCallId: call.id };
   return isHeld ? [] : [{ id: settingId(opId), kind: "ai_setting", payload, refs }];
 }

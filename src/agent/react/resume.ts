@@ -17,18 +17,17 @@ import {
 import { attemptEntry, resultEntry, toolStartedEntry } from "./entries.ts";
 import {
   completeRequest,
-  deadlineFailure,
   emitResults,
   errorOutcome,
   failRequest,
   finishRun,
-  scheduleTimeLimit,
-  timeLimitFailure,
   WAITED_FOR_ANSWER,
+  waitedFor,
 } from "./finish.ts";
 import { noticeSummary, startNextCall } from "./next-call.ts";
 import { hasOpenCalls, type OpenCall, openCalls, type Run } from "./state.ts";
 import { skipsCalls } from "./steering.ts";
+import { deadlineFailure, scheduleTimeLimit, timeLimitFailure } from "./time-limit.ts";
 import {
   awaitDirective,
   closeUnrun,
@@ -148,8 +147,9 @@ function resumeCall(step: Step, open: OpenCall, { untouched = false, notBegun = 
     const isUndecided = status === "approval_requested" || status === "approved";
     const isOpen = status === "open" || status === "started";
     const hasNotRun = isUndecided || (isOpen && notBegun) || (status === "open" && (untouched || asksFirst));
-    const waits = status === "asked" || (isOpen && traits?.client);
-    if (hasNotRun || waits) return closeUnrun(step, run, open, hasNotRun ? undefined : WAITED_FOR_ANSWER);
+    const waits = status === "asked" || status === "asleep" || (isOpen && traits?.client);
+    const what = hasNotRun ? undefined : (waitedFor(open) ?? WAITED_FOR_ANSWER);
+    if (hasNotRun || waits) return closeUnrun(step, run, open, what);
   }
   switch (status) {
     case "approval_requested":
@@ -163,6 +163,8 @@ function resumeCall(step: Step, open: OpenCall, { untouched = false, notBegun = 
       );
     case "asked":
       return addDirectives(step, awaitDirective({ requestId, runId, callId, call }, "answer", open.question));
+    case "asleep": // `expire` comes at its time
+      return step;
     case "answered":
       return executeCall(commitEntries(step, toolStartedEntry(run, call.id, call.name)), run, open, true);
     case "denied":

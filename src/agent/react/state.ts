@@ -12,7 +12,7 @@ import {
   type Usage,
   type UsageByModel,
 } from "../model-call.ts";
-import type { Failure, StoredRequestOptions } from "../signal.ts";
+import type { Failure, StoredRequestOptions, ToolOutcome } from "../signal.ts";
 
 /** The status of a tool call, according to the log. */
 type CallStatus =
@@ -26,6 +26,8 @@ type CallStatus =
   | "asked"
   /** The question is answered, and the call not resumed. */
   | "answered"
+  /** Has run, and waits for a time. */
+  | "asleep"
   /** It may have run. */
   | "started"
   | "done";
@@ -36,9 +38,11 @@ export interface OpenCall {
   readonly status: CallStatus;
   /** The approval has edited the arguments of `call`. */
   readonly edited?: true;
-  /** Until when it waits for its approval, and what happens then. */
+  /** Until when it waits for its approval, or sleeps, and what happens then. */
   readonly deadline?: number;
   readonly onTimeout?: "deny" | "fail";
+  /** The result that it has when it has slept. */
+  readonly outcome?: ToolOutcome;
   /** The last question of the tool, and how many it has asked. */
   readonly question?: { readonly value: JsonValue; readonly count: number };
   /** The answer to the last question. */
@@ -207,7 +211,7 @@ function afterAny(state: ReactState, entry: Entry): ReactState {
 }
 
 /** The run with more refs, for an entry that a command causes. The agent's own refs win. */
-export function withRefs(run: Run, refs: Refs = {}): Run {
+export function withRefs<Run extends { readonly refs: JsonObject }>(run: Run, refs: Refs = {}): Run {
   return { ...run, refs: { ...run.refs, ...refs } as JsonObject }; // refs are scalars
 }
 
@@ -273,6 +277,8 @@ function afterEntry(before: Run, entry: Entry): Run {
         answer: null,
         ...fields,
       });
+    case "sleep_started":
+      return withStatus(run, fields["toolCallId"], "asleep", UNFINISHED, { deadline: fields["until"] ?? 0, ...fields });
     case "tool_started":
       return withStatus(run, fields["toolCallId"], "started", UNFINISHED);
     case "error":
@@ -321,6 +327,7 @@ const UNFINISHED: readonly CallStatus[] = [
   "denied",
   "asked",
   "answered",
+  "asleep",
   "started",
 ];
 
@@ -330,12 +337,13 @@ function withStatus(
   id: JsonValue | undefined,
   status: CallStatus,
   from: readonly CallStatus[],
-  { editedArguments: edited, deadline, onTimeout, question, answer }: JsonObject = {},
+  fields: JsonObject = {},
 ): Run {
+  const { editedArguments: edited, deadline, onTimeout, question, answer } = fields;
   for (let index = run.firstOpen; index < run.calls.length; index++) {
     const open = run.calls[index];
     if (open === undefined || open.call.id !== id || !from.includes(open.status)) continue;
-    const { deadline: _deadline, onTimeout: _onTimeout, answer: last, ...before } = open;
+    const { deadline: _deadline, onTimeout: _onTimeout, outcome: _outcome, answer: last, ...before } = open;
     const answered = answer === undefined ? last : answer;
     const changed: OpenCall = {
       ...before,
@@ -344,6 +352,7 @@ function withStatus(
       ...(question !== undefined && { question: { value: question, count: (open.question?.count ?? 0) + 1 } }),
       ...(question === undefined && answered !== undefined && { answer: answered }),
       ...(typeof deadline === "number" && { deadline, onTimeout: onTimeout === "fail" ? "fail" : "deny" }),
+      ...(status === "asleep" && { outcome: outcomeIn(fields) }),
     };
     const calls = run.calls.with(index, changed);
     let { firstOpen } = run;
@@ -351,6 +360,12 @@ function withStatus(
     return { ...run, calls, firstOpen };
   }
   return run;
+}
+
+/** The result in an entry of a sleep. */
+function outcomeIn({ content = "", isError, details }: JsonObject): ToolOutcome {
+  const result = content as Content; // the agent wrote this entry
+  return { content: result, isError: isError === true, ...(details !== undefined && { details }) };
 }
 
 function decisionIn({ approved, started }: JsonObject): CallStatus {

@@ -33,9 +33,27 @@ export function handleSteer(agent: ReactAgent, { type, ...input }: SteerSignal):
     return addDirectives(unchanged(agent), { type: "settle", id, end: { status: "dropped", reason } });
   }
   // After a crash the words must not reach a later request.
-  const bound = { ...steer, requestId: agent.state.run?.requestId ?? "", ...skipOf(agent, steer) };
-  const queued = updateFlight(unchanged(agent), { steers: [...agent.flight.steers, bound] });
-  return addDirectives(queued, { type: "defer", id, signal: { type, ...bound } });
+  const { run } = agent.state;
+  const bound = { ...steer, ...(run && { requestId: run.requestId }), ...skipOf(agent, steer) };
+  const older = replacedBy(agent, steer);
+  const steers = [...agent.flight.steers.filter((one) => one !== older), bound];
+  const replaces = older === undefined ? {} : { replaces: older.id };
+  return addDirectives(updateFlight(unchanged(agent), { steers }), {
+    type: "defer",
+    id,
+    signal: { type, ...bound },
+    ...replaces,
+  });
+}
+
+/** The waiting message with the same key. */
+function replacedBy({ flight: { steers } }: ReactAgent, { key }: Steer): Steer | undefined {
+  return key === undefined ? undefined : steers.find((one) => one.key === key);
+}
+
+/** Whether a message may wait for the next request. */
+function waitsAtRest({ steer, requestId }: Steer): boolean {
+  return steer === "inject" && requestId === undefined;
 }
 
 /** The number of the answer whose calls are skipped. It keeps a message that waits for long from skipping later calls. */
@@ -57,11 +75,14 @@ function steerRefusal(
   { state: { run }, flight: { steers, ending }, settings: { maxPending = MAX_PENDING } }: ReactAgent,
   steer: Steer,
 ): string | undefined {
-  if (run === undefined) return "idle";
-  if (steer.requestId !== undefined && steer.requestId !== run.requestId) return "request_mismatch";
+  if (run === undefined && !waitsAtRest(steer)) return "idle";
+  if (run !== undefined && steer.requestId !== undefined && steer.requestId !== run.requestId)
+    return "request_mismatch";
   if (!hasContent(steer.content)) return "empty_content";
   if (ending !== undefined) return "closed";
-  return steers.length >= maxPending ? "queue_full" : undefined;
+  return steers.filter(({ key }) => key === undefined || key !== steer.key).length >= maxPending
+    ? "queue_full"
+    : undefined;
 }
 
 /** The steers to deliver now. A `follow_up` is delivered only when the run would end. */

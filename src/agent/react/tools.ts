@@ -25,6 +25,7 @@ import {
   questionAnsweredEntry,
   questionAskedEntry,
   resultEntry,
+  sleepStartedEntry,
   toolStartedEntry,
 } from "./entries.ts";
 import {
@@ -38,6 +39,7 @@ import {
   outcomeAtEnd,
   skippedOutcome,
   WAITED_FOR_ANSWER,
+  waitedFor,
 } from "./finish.ts";
 import { startNextCall } from "./next-call.ts";
 import { ruledCalls, ruleEntries, ruleFor } from "./permission-rules.ts";
@@ -202,7 +204,7 @@ export function handleApprovalNeeded(
   return awaitCall(next, run, { ...open, ...deadline }, "approval");
 }
 
-/** Whether the approval of a call may still be decided. */
+/** Whether the approval of a call may still be decided, or a call still sleeps. */
 export function isInTime({ deadline = Number.POSITIVE_INFINITY }: OpenCall, now: number): boolean {
   return now < deadline;
 }
@@ -235,6 +237,20 @@ export function handleQuestion(
   const next = commitEntries(step, questionAskedEntry(run, open.call, question, workedMs));
   const after = next.agent.state.run ?? run;
   return awaitCall(next, after, findOpenCall(after, toolCallId) ?? open, "answer");
+}
+
+/** A tool lets its call sleep until a time. The request waits for it, also across a restart. */
+export function handleSleep(
+  agent: ReactAgent,
+  { callId, toolCallId, until, outcome, workedMs }: SignalOfType<"sleep_started">,
+): Step {
+  const { run } = agent.state;
+  if (run === undefined || callId !== run.callId) return unchanged(agent);
+  const step = removeRunning(agent, toolCallId);
+  const open = findOpenCall(run, toolCallId);
+  if (open === undefined) return endIfIdle(step, run);
+  if (isClosing(agent, run)) return closeUnrun(step, run, open, waitedFor({ status: "asleep" }));
+  return commitEntries(step, sleepStartedEntry(run, open.call, { until, ...outcome }, workedMs));
 }
 
 /** Commits the answer to a question, and resumes the call. */
@@ -298,7 +314,7 @@ export function handleSkip(agent: ReactAgent, { begun }: SignalOfType<"skip">): 
   if (skipped.length === 0) return unchanged(agent);
   const results = skipped.map((open) => {
     const hasNotRun = isQueued(open) || open.status === "approval_requested" || open.status === "approved";
-    return resultEntry(run, open, skippedOutcome(hasNotRun ? undefined : WAITED_FOR_ANSWER));
+    return resultEntry(run, open, skippedOutcome(hasNotRun ? undefined : (waitedFor(open) ?? WAITED_FOR_ANSWER)));
   });
   const left = running.filter((id) => !skipped.some(({ call }) => call.id === id));
   return continueAfterResult(commitEntries(updateFlight(unchanged(agent), { running: left }), ...results), run);
@@ -348,9 +364,11 @@ function settleByRule(
   return resolveCall(step, run, open, { approved: verdict === "allow", rule }, { reason, workedMs });
 }
 
-/** Denies a call whose approval has not come in time. */
+/** Denies a call whose approval has not come in time. A call that slept gets its result. */
 export function expireCall(step: Step, open: OpenCall): Step {
   const { run } = step.agent.state;
+  if (run !== undefined && open.outcome !== undefined)
+    return continueAfterResult(commitEntries(step, resultEntry(run, open, open.outcome)), run);
   const reason = "it was not approved in time.";
   return run === undefined ? step : resolveCall(step, run, open, { approved: false, expired: true }, { reason });
 }
