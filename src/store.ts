@@ -19,6 +19,7 @@ export type {
   DeletedThread,
   FeedEpoch,
   ForkedThread,
+  InboxQuery,
   InboxState,
   LeaseDecision,
   LeaseState,
@@ -26,6 +27,7 @@ export type {
   ListQuery,
   RecordSpace,
   RowRange,
+  StateQuery,
   StoreDriver,
   TakeQuery,
   ThreadChanges,
@@ -33,8 +35,6 @@ export type {
   ThreadState,
   WaitingPosition,
   WaitingQuery,
-  Wanted,
-  WantedInbox,
 } from "./stores/driver.ts";
 export {
   BlobError,

@@ -45,7 +45,7 @@ export interface CommandKey {
 }
 
 /** The part of an inbox that a decision needs. */
-export interface WantedInbox {
+export interface InboxQuery {
   readonly threadId: string;
   readonly commandIds: readonly string[];
   /** Ids of entries of that thread. */
@@ -69,7 +69,7 @@ export interface InboxState {
 }
 
 /** The rows and lanes of a thread that a decision needs. */
-export interface Wanted {
+export interface StateQuery {
   /** The ids of entries whose rows are wanted, if the thread has them. */
   readonly ids: readonly string[];
   /** The names of lanes whose records are wanted. */
@@ -266,9 +266,9 @@ export interface StoreDriver {
    */
   transact<Result>(
     threadId: string,
-    wanted: Wanted,
+    wanted: StateQuery,
     decide: (state: ThreadState) => Decision<Result>,
-    inboxes?: readonly WantedInbox[],
+    inboxes?: readonly InboxQuery[],
     signal?: AbortSignal,
   ): Promise<Result>;
 

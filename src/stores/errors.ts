@@ -120,11 +120,17 @@ export class ThreadHeldError extends StoreError {
   /** Set when an ask repeats a request that is open: the holder runs the request, so do not ask there again. */
   declare readonly requestId?: string;
 
-  constructor(threadId: string, holder: string, until: number, requestId?: string) {
-    const held = `held by ${holder} until ${new Date(until).toISOString()}. Follow it with watch, or`;
+  /** `command`: the call that needs the claim. */
+  constructor(threadId: string, holder: string, until: number, requestId?: string, command?: string) {
+    const holds = `held by ${holder} until ${new Date(until).toISOString()}.`;
+    const held = `${holds} Follow it with watch, or`;
+    const later =
+      command === undefined
+        ? `${held} claim it later.`
+        : `${holds} Call ${command} in the process of ${holder}, or later, when it has released the thread.`;
     const message =
       requestId === undefined
-        ? `Thread ${threadId} is ${held} claim it later.`
+        ? `Thread ${threadId} is ${later}`
         : `Request ${requestId} is known and runs there: thread ${threadId} is ${held} ask again later for its result.`;
     super({ code: "thread_held", threadId, retryable: true, message });
     this.holder = holder;

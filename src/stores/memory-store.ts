@@ -5,12 +5,12 @@ import type {
   Change,
   DatabaseDriver,
   Decision,
+  InboxQuery,
   InboxState,
   RecordSpace,
+  StateQuery,
   StoreDriver,
   ThreadState,
-  Wanted,
-  WantedInbox,
 } from "./driver.ts";
 import { CorruptionError, threadNotFound } from "./errors.ts";
 import { MemoryBlobUses } from "./memory-blobs.ts";
@@ -123,8 +123,8 @@ export function memoryDriver(tenant: MemoryTenant, clock: Clock): StoreDriver {
 
   function stateOf(
     threadId: string,
-    { ids, lanes, leases, waiting }: Wanted,
-    wanted: readonly WantedInbox[],
+    { ids, lanes, leases, waiting }: StateQuery,
+    wanted: readonly InboxQuery[],
   ): ThreadState {
     return {
       head: threads.get(threadId)?.head,
@@ -142,7 +142,7 @@ export function memoryDriver(tenant: MemoryTenant, clock: Clock): StoreDriver {
     return names.flatMap((name) => threads.get(threadId)?.lanes.get(name) ?? []);
   }
 
-  function inboxState({ threadId, commandIds, entryIds, runnable }: WantedInbox): InboxState {
+  function inboxState({ threadId, commandIds, entryIds, runnable }: InboxQuery): InboxState {
     const inbox = inboxes.get(threadId);
     return {
       ...(runnable !== undefined && { runnable: tenant.runnable.get(threadId) ?? null }),

@@ -146,24 +146,23 @@ export function usageIn(
   owner: string | null,
   now: number,
 ): { readonly usage?: readonly CountedUsage[] } {
+  const counted = entries.flatMap((entry) => sumOf(entry, now) ?? []);
+  if (counted.length === 0) return {};
   const sums = new Map<string, UsageSum>();
-  for (const entry of entries) {
-    if (!CALL_KINDS.has(entry.kind)) continue;
-    const { call } = entry.payload as JsonObject; // every payload is a JSON object
-    if (isUserMessage(entry) && entry.refs["requestId"] !== undefined) addTo(sums, ASKS, {}, now);
-    else if (isPlainObject(call) && isPlainObject(call["usage"]))
-      addTo(sums, modelName(call["model"]), call["usage"], now);
-  }
-  return sums.size === 0 ? {} : { usage: [...sums.values()].map((sum) => ({ owner: owner ?? "", sum })) };
+  for (const sum of counted) sums.set(sum.model, addSums(sums.get(sum.model), sum));
+  return { usage: [...sums.values()].map((sum) => ({ owner: owner ?? "", sum })) };
 }
 
-function addTo(
-  sums: Map<string, UsageSum>,
-  model: string,
-  usage: { readonly [Name in keyof Usage]: unknown },
-  now: number,
-): void {
-  const sum: UsageSum = {
+function sumOf(entry: Entry, now: number): UsageSum | undefined {
+  if (!CALL_KINDS.has(entry.kind)) return undefined;
+  const { call } = entry.payload as JsonObject; // every payload is a JSON object
+  if (isUserMessage(entry) && entry.refs["requestId"] !== undefined) return sumOfOne(ASKS, {}, now);
+  if (!(isPlainObject(call) && isPlainObject(call["usage"]))) return undefined;
+  return sumOfOne(modelName(call["model"]), call["usage"], now);
+}
+
+function sumOfOne(model: string, usage: { readonly [Name in keyof Usage]: unknown }, now: number): UsageSum {
+  return {
     day: dayOf(now),
     model,
     count: 1,
@@ -173,7 +172,6 @@ function addTo(
     cacheWriteTokens: tokens(usage.cacheWriteTokens),
     reasoningTokens: tokens(usage.reasoningTokens),
   };
-  sums.set(model, addSums(sums.get(model), sum));
 }
 
 /** No call has more tokens. The limit keeps a forged count from making the sums overflow, which would refuse appends. */

@@ -18,7 +18,7 @@ export interface UsageDay {
   readonly models: readonly ModelUsage[];
 }
 
-/** The calls of one model on one day. A count that the provider did not report is 0. */
+/** The calls of one model on one day. Estimated counts are included; one that was neither reported nor estimated is 0. */
 export interface ModelUsage extends Required<Omit<Usage, "estimated">> {
   /** The name in the record of the call; "unknown" if it has none, or one of more than 200 bytes. */
   readonly model: string;

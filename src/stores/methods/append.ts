@@ -5,7 +5,7 @@ import { systemPorts } from "../../thread/ports.ts";
 import { Thread } from "../../thread/thread.ts";
 import { type AppendRequest, BatchRows, type BranchOrigins, decideAppend, lanesNamedBy } from "../decide/append.ts";
 import { NO_COMMANDS } from "../decide/inbox.ts";
-import type { Decision, StoreDriver, ThreadState, Wanted, WantedInbox } from "../driver.ts";
+import type { Decision, InboxQuery, StateQuery, StoreDriver, ThreadState } from "../driver.ts";
 import { EntryIdReuseError, repeatedByOption, StoreError, unsupported } from "../errors.ts";
 import { checkOptions, checkSeq, type StorePorts } from "../options.ts";
 import type { AppendResult, ThreadStore } from "../port.ts";
@@ -199,13 +199,13 @@ function idsThatMayRepeat(batch: readonly NewDraft[], { ids }: StorePorts): read
   return batch.flatMap(({ draft }) => (draft.hasCallerId || canRepeat ? draft.id : []));
 }
 
-function inboxesOf({ threadId, inbox, next }: AppendContent, driver: StoreDriver): readonly WantedInbox[] {
+function inboxesOf({ threadId, inbox, next }: AppendContent, driver: StoreDriver): readonly InboxQuery[] {
   if (inbox === NO_COMMANDS && next === undefined) return [];
   const keys = inbox.consumes.map(({ id }) => ({ threadId, id }));
   return wantedInboxes(inbox.posts, keys, { driver, nextOf: next === undefined ? undefined : threadId });
 }
 
-function waitingOf({ waiting }: AppendContent): Pick<Wanted, "waiting"> {
+function waitingOf({ waiting }: AppendContent): Pick<StateQuery, "waiting"> {
   return waiting === undefined ? {} : { waiting: true };
 }
 

@@ -10,7 +10,7 @@ import {
   decideRenewLease,
   decideStart,
 } from "../decide/claim.ts";
-import type { DatabaseDriver, LeaseDecision, LeaseState, StoreDriver, Wanted } from "../driver.ts";
+import type { DatabaseDriver, LeaseDecision, LeaseState, StateQuery, StoreDriver } from "../driver.ts";
 import { unsupported } from "../errors.ts";
 import type { Leases } from "../lease.ts";
 import { checkOptions, checkSeq, checkTtl, invalidOption } from "../options.ts";
@@ -70,7 +70,7 @@ export function checkLease(lease: LeaseKey): LeaseKey {
   return { node, incarnation };
 }
 
-function wantedLeases(driver: StoreDriver, lease?: LeaseKey): Wanted {
+function wantedLeases(driver: StoreDriver, lease?: LeaseKey): StateQuery {
   return driver.scheduling ? { ...NOTHING, leases: lease === undefined ? [] : [lease.node] } : NOTHING;
 }
 

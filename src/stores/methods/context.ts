@@ -1,7 +1,7 @@
 import { base64url } from "../../thread/encoding.ts";
 import type { Entry } from "../../thread/entry.ts";
 import { abortableDriver, checkSignal } from "../abort.ts";
-import type { RowRange, StoreDriver, Wanted } from "../driver.ts";
+import type { RowRange, StateQuery, StoreDriver } from "../driver.ts";
 import { CorruptionError, storeClosed } from "../errors.ts";
 import { checkOptions, type StorePorts } from "../options.ts";
 import type { CallOptions } from "../port.ts";
@@ -12,7 +12,7 @@ import { blobTexts, rowsContaining } from "./blobs.ts";
 import { TailReader } from "./tail-reader.ts";
 
 /** For transactions that need only head and claim. */
-export const NOTHING: Wanted = { ids: [], lanes: [] };
+export const NOTHING: StateQuery = { ids: [], lanes: [] };
 
 /** The number of rows or heads to read at once. */
 export const PAGE_SIZE = 500;

@@ -1,5 +1,5 @@
 import { HeddleError } from "../../thread/errors.ts";
-import { copyJsonObject, type JsonObject, type JsonValue } from "../../thread/json.ts";
+import { copyJsonObject, isPlainObject, type JsonObject, type JsonValue } from "../../thread/json.ts";
 import { checkName } from "../../thread/options.ts";
 import { callAborted, untilAborted } from "../abort.ts";
 import type { Command, CommandInput, CommandOutcome, ConsumedCommand, PostedCommand } from "../command.ts";
@@ -13,8 +13,8 @@ import {
   type InboxRequest,
   NO_COMMANDS,
 } from "../decide/inbox.ts";
-import type { CommandKey, StoreDriver, WantedInbox } from "../driver.ts";
-import { commandTooLarge, storeClosed, unsupported } from "../errors.ts";
+import type { CommandKey, InboxQuery, StoreDriver } from "../driver.ts";
+import { CommandError, commandTooLarge, storeClosed, unsupported } from "../errors.ts";
 import { checkOptions, checkSeq, invalidOption } from "../options.ts";
 import type { AppendOptions, CallOptions, NextRun, PostOptions, ThreadStore } from "../port.ts";
 import { NOTHING, PAGE_SIZE, type StoreContext } from "./context.ts";
@@ -155,10 +155,10 @@ export function wantedInboxes(
   posts: readonly Pick<CommandDraft, "threadId" | "id">[],
   consumes: readonly Pick<CommandDraft, "threadId" | "id">[],
   { driver, nextOf }: RunnableWish,
-): readonly WantedInbox[] {
+): readonly InboxQuery[] {
   const wanted = Map.groupBy([...posts, ...consumes], ({ threadId }) => threadId);
   if (nextOf !== undefined && !wanted.has(nextOf)) wanted.set(nextOf, []);
-  return [...wanted].map(([threadId, keys]): WantedInbox => {
+  return [...wanted].map(([threadId, keys]): InboxQuery => {
     const commandIds = [...new Set(keys.map(({ id }) => id))];
     const inbox = { threadId, commandIds, entryIds: commandIds.map(answerId) };
     if (threadId === nextOf) return { ...inbox, runnable: "pending" };
@@ -175,11 +175,37 @@ function draftCommand(
   agent: string | undefined,
 ): CommandDraft {
   if (agent !== undefined) checkName("agent", agent);
+  if (isPlainObject(command) && command.type === "ask") checkPortable(threadId, command, path);
   const { id, type, ...body } = copyJsonObject(command, path);
   checkName(`${path}.id`, id);
   if (!isType(type)) throw invalidOption(`${path}.type`, "text of 1 to 128 characters without control characters");
   checkBody(threadId, id, body, path, maxChars);
   return { threadId, id, type, body, agent };
+}
+
+/** Options of an ask that are never stored, so that a posted ask cannot have them. */
+const NEVER_STORED = ["context", "tools", "headers", "signal"];
+
+function checkPortable(threadId: string, { id, ...ask }: CommandInput, path: string): void {
+  const why = (name: string, cause?: unknown): CommandError => {
+    const advice = "Pass data only; the functions `context`, `tools` and `headers` of the host make the rest.";
+    const message = `${path}: a posted ask cannot have ${name}, because that cannot be stored. ${advice}`;
+    return new CommandError({ code: "not_portable", threadId, commandId: String(id), message, cause });
+  };
+  const name = NEVER_STORED.find((one) => ask[one] !== undefined);
+  if (name !== undefined) throw why(name);
+  for (const [field, value] of Object.entries(ask)) {
+    if (typeof value !== "function" && !isObject(value)) continue; // other values are checked as those of any command
+    try {
+      copyJsonObject({ [field]: value }, path);
+    } catch (cause) {
+      throw why(`this value of ${field}`, cause);
+    }
+  }
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === "object" && value !== null;
 }
 
 function isType(type: JsonValue | undefined): type is string {

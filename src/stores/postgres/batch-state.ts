@@ -1,4 +1,4 @@
-import type { ThreadState, WantedInbox } from "../driver.ts";
+import type { InboxQuery, ThreadState } from "../driver.ts";
 import type {
   ClaimRecord,
   LeaseRecord,
@@ -28,14 +28,14 @@ import {
 import { readWaiting } from "./waiting.ts";
 
 /** The entries and commands of one thread that a batch needs. */
-export interface WantedThread {
+export interface ThreadQuery {
   readonly entryIds: Set<string>;
   readonly lanes: Set<string>;
   readonly commandIds: Set<string>;
   /** The nodes whose leases are read beside that of the claim; undefined when no lease is. */
   nodes: Set<string> | undefined;
-  /** As in a WantedInbox. */
-  runnable: WantedInbox["runnable"];
+  /** As in an InboxQuery. */
+  runnable: InboxQuery["runnable"];
   waiting: boolean;
 }
 
@@ -53,7 +53,7 @@ export interface ReadThread extends Pick<ThreadState, "head" | "claim" | "now"> 
   readonly waiting: readonly StoredWaiting[];
 }
 
-interface WantedName {
+interface ThreadPart {
   readonly threadId: string;
   readonly id: string;
 }
@@ -61,9 +61,9 @@ interface WantedName {
 /** Reads the threads of a batch, while it holds their locks. */
 export async function readThreads(
   scope: Scope,
-  wanted: ReadonlyMap<string, WantedThread>,
+  wanted: ReadonlyMap<string, ThreadQuery>,
 ): Promise<ReadonlyMap<string, ReadThread>> {
-  const names = (part: "entryIds" | "lanes" | "commandIds"): readonly WantedName[] =>
+  const names = (part: "entryIds" | "lanes" | "commandIds"): readonly ThreadPart[] =>
     [...wanted].flatMap(([threadId, thread]) => [...thread[part]].map((id) => ({ threadId, id })));
   const keys = names("commandIds");
   const withLeases = [...wanted].flatMap(([threadId, { nodes }]) => (nodes === undefined ? [] : [{ threadId, nodes }]));
@@ -117,8 +117,8 @@ export async function readThreads(
 function unknownOfForks(
   states: readonly StateColumns[],
   known: readonly KnownColumns[],
-  wanted: readonly WantedName[],
-): readonly WantedName[] {
+  wanted: readonly ThreadPart[],
+): readonly ThreadPart[] {
   const forks = new Set(states.flatMap(({ thread_id, origin }) => (origin === null ? [] : thread_id)));
   if (forks.size === 0) return [];
   const found = new Set(known.map(({ thread_id, id }) => `${thread_id}/${id}`)); // no name of a thread contains a slash
@@ -158,7 +158,7 @@ interface KnownColumns extends EntryColumns {
 
 function selectLanes(
   scope: Scope,
-  pairs: readonly WantedName[],
+  pairs: readonly ThreadPart[],
 ): PromiseLike<readonly (LaneColumns & { readonly thread_id: string })[]> | readonly [] {
   if (pairs.length === 0) return [];
   const { sql, tables, tenant } = scope;
@@ -173,7 +173,7 @@ function selectLanes(
 
 function selectKnown(
   scope: Scope,
-  pairs: readonly WantedName[],
+  pairs: readonly ThreadPart[],
 ): PromiseLike<readonly KnownColumns[]> | readonly KnownColumns[] {
   if (pairs.length === 0) return [];
   const { sql, tables, tenant } = scope;

@@ -55,7 +55,7 @@ export type PoolFactory = (options: PoolOptions) => Pool;
 
 export function poolFactory(library: PostgresLibrary, url: string): PoolFactory {
   return ({ max, prepare = true, onClose = () => {} }) => {
-    const sockets = new Sockets();
+    const sockets = new SocketSet();
     try {
       const sql: Sql = library(url, {
         max,
@@ -73,7 +73,7 @@ export function poolFactory(library: PostgresLibrary, url: string): PoolFactory 
         },
         // The library's types lack `socket`. With several hosts the library itself tries one after the other.
         ...(!namesSeveralHosts(url) && {
-          socket: (address: Parameters<Sockets["connect"]>[0]) => sockets.connect(address),
+          socket: (address: Parameters<SocketSet["connect"]>[0]) => sockets.connect(address),
         }),
       });
       return {
@@ -112,7 +112,7 @@ interface Address {
  * Tracks the sockets of a pool, so that all are closed with it. When the library is closed while it waits to reconnect,
  * it still reconnects later, and the open socket would keep the process alive.
  */
-class Sockets {
+class SocketSet {
   readonly #open = new Set<Socket>();
   #closed = false;
 

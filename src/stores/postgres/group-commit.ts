@@ -1,4 +1,4 @@
-import type { Decision, InboxState, ThreadState, Wanted, WantedInbox } from "../driver.ts";
+import type { Decision, InboxQuery, InboxState, StateQuery, ThreadState } from "../driver.ts";
 import type {
   ClaimRecord,
   InboxCommand,
@@ -11,7 +11,7 @@ import type {
   ThreadField,
   ThreadHead,
 } from "../stored-records.ts";
-import { type ReadThread, readThreads, type WantedThread } from "./batch-state.ts";
+import { type ReadThread, readThreads, type ThreadQuery } from "./batch-state.ts";
 import type { UsedBlob } from "./blobs.ts";
 import { waitForTurns } from "./connection-pool.ts";
 import { isConnectionLoss, isTimeout, storeError } from "./errors.ts";
@@ -105,8 +105,8 @@ function batchTransaction(jobs: readonly Job[]): Transaction<Seen, readonly (() 
 /** One call of `transact`. */
 export interface Job {
   readonly threadId: string;
-  readonly wanted: Wanted;
-  readonly inboxes: readonly WantedInbox[];
+  readonly wanted: StateQuery;
+  readonly inboxes: readonly InboxQuery[];
   /** Returns what to write, and `accept`, which resolves the call after the commit. Throws what the caller's `decide` throws. */
   readonly decide: (state: ThreadState) => { readonly decision: Decision<unknown>; readonly accept: () => void };
   readonly reject: (error: unknown) => void;
@@ -120,9 +120,9 @@ export interface Job {
 /** The signals abort when the caller has stopped waiting. */
 export function newJob<Result>(
   threadId: string,
-  wanted: Wanted,
+  wanted: StateQuery,
   decide: (state: ThreadState) => Decision<Result>,
-  inboxes: readonly WantedInbox[],
+  inboxes: readonly InboxQuery[],
   signals: readonly (AbortSignal | undefined)[],
 ): { readonly job: Job; readonly answer: Promise<Result> } {
   const { promise, resolve, reject } = Promise.withResolvers<Result>();
@@ -150,13 +150,13 @@ interface BatchOutcome extends BatchWrites {
   readonly answers: readonly (() => void)[];
 }
 
-function threadsOf(jobs: readonly Job[]): ReadonlyMap<string, WantedThread> {
-  const all = new Map<string, WantedThread>();
+function threadsOf(jobs: readonly Job[]): ReadonlyMap<string, ThreadQuery> {
+  const all = new Map<string, ThreadQuery>();
   const add = (
     threadId: string,
-    { ids, lanes, leases, waiting = false }: Wanted,
+    { ids, lanes, leases, waiting = false }: StateQuery,
     commandIds: readonly string[],
-  ): WantedThread => {
+  ): ThreadQuery => {
     const thread = all.get(threadId) ?? {
       entryIds: new Set(),
       lanes: new Set(),
@@ -275,7 +275,7 @@ class ThreadDraft {
     return [...this.#written].flatMap((id) => this.#commandsById.get(id) ?? []);
   }
 
-  stateFor(wanted: Wanted): Omit<ThreadState, "inboxes"> {
+  stateFor(wanted: StateQuery): Omit<ThreadState, "inboxes"> {
     const { head, claim, now } = this.#thread;
     const lanes = wanted.lanes.flatMap((name) => this.newLanes.get(name) ?? this.#lanes.get(name) ?? []);
     const waiting = this.newWaiting ?? this.#thread.waiting;
@@ -283,7 +283,7 @@ class ThreadDraft {
     return { head: this.newHead ?? head, claim: this.newClaim ?? claim, known, lanes, waiting, now };
   }
 
-  inboxFor({ commandIds, entryIds, runnable: wanted }: WantedInbox): InboxState {
+  inboxFor({ commandIds, entryIds, runnable: wanted }: InboxQuery): InboxState {
     const { runnable = null } = this.#thread;
     const written = [...this.#written].map((id) => this.#commandsById.get(id)?.position ?? 0);
     return {

@@ -1,4 +1,4 @@
-import type { CommandKey, Decision, InboxState, WantedInbox } from "../driver.ts";
+import type { CommandKey, Decision, InboxQuery, InboxState } from "../driver.ts";
 import type { InboxCommand, StoredCommand } from "../stored-records.ts";
 import type { SqliteConnection, SqlValue } from "./connection.ts";
 
@@ -25,7 +25,7 @@ export class Commands {
     this.#sql = statements(connection);
   }
 
-  state({ threadId, commandIds }: WantedInbox): Omit<InboxState, "known"> {
+  state({ threadId, commandIds }: InboxQuery): Omit<InboxState, "known"> {
     const commands = commandIds.flatMap((id) => this.#find({ threadId, id }) ?? []);
     const lastPosition = Number(this.#sql.lastPosition.get(this.#tenant, threadId)?.[0] ?? 0);
     return { commands, lastPosition };

@@ -63,12 +63,9 @@ export function nodeSqlite(): OpenConnection | undefined {
 function prepareStatement(database: DatabaseSync, sql: string): SqliteStatement {
   const statement = database.prepare(sql);
   statement.setReturnArrays(true);
-  return {
-    run: (...values) => void statement.get(...values), // unlike `run`, it does not make a result
-    // setReturnArrays returns arrays; the types still say objects.
-    all: (...values) => statement.all(...values) as unknown as SqlValue[][],
-    get: (...values) => statement.get(...values) as SqlValue[] | undefined,
-  };
+  const get = statement.get.bind(statement) as SqliteStatement["get"]; // setReturnArrays returns arrays; the types say objects
+  // Bound functions pass the values without another array. Unlike `run`, `get` makes no result object for a write.
+  return { run: get, get, all: statement.all.bind(statement) as unknown as SqliteStatement["all"] };
 }
 
 function isAtLeast(version: string, minimum: readonly number[]): boolean {

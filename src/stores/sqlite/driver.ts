@@ -4,15 +4,15 @@ import { liveLease } from "../decide/claim.ts";
 import type {
   DatabaseDriver,
   Decision,
+  InboxQuery,
   LeaseDecision,
   LeaseState,
   RecordSpace,
   RowRange,
+  StateQuery,
   StoreDriver,
   TakeQuery,
   ThreadState,
-  Wanted,
-  WantedInbox,
 } from "../driver.ts";
 import { CorruptionError } from "../errors.ts";
 import { refTexts, requestKey } from "../row-filter.ts";
@@ -26,14 +26,14 @@ import { retryBusy, translateErrors } from "./errors.ts";
 import { Feed } from "./feed.ts";
 import { forkThread } from "./fork-thread.ts";
 import { Forks } from "./forks.ts";
-import { GroupCommit, type Outcome } from "./group-commit.ts";
+import { GroupCommit, type Outcome, type Transactions } from "./group-commit.ts";
 import { LeaseTable } from "./lease-table.ts";
 import { listThreads } from "./list.ts";
 import { hideThread, removeHidden } from "./removal.ts";
 import { LINK_COLUMNS, PAYLOAD_TEXT, ROW_COLUMNS, STORED_COLUMNS, toPage, toRow } from "./row-columns.ts";
 import { DueThreads } from "./runnable-table.ts";
 import { REQUEST_KEY_OF_ENTRY } from "./schema/v2.ts";
-import { HEAD_COLUMNS, Threads, toHead } from "./thread-tables.ts";
+import { HEAD_COLUMNS, KnownThreads, Threads, toHead } from "./thread-tables.ts";
 import { Turns } from "./turns.ts";
 import { readUsage } from "./usage-table.ts";
 import { WaitingCalls } from "./waiting-table.ts";
@@ -60,11 +60,11 @@ export function sqliteDriver(
   tenant: string,
   clock: Clock,
   { queries, writer }: Workers = {},
-  group: GroupCommit = groupCommit(connection),
+  { group, knownThreads }: SharedWrites = sharedWrites(connection),
 ): StoreDriver {
   const commands = new Commands(connection, tenant);
   const forks = new Forks(connection, tenant);
-  const threads = new Threads(connection, tenant, clock, commands, forks);
+  const threads = new Threads(connection, tenant, { clock, commands, forks, knownThreads });
   const history = new History(connection, tenant, forks);
   const feed = new Feed(connection, tenant);
   const waiting = new WaitingCalls(connection, tenant);
@@ -77,9 +77,9 @@ export function sqliteDriver(
 
   async function transact<Result>(
     threadId: string,
-    wanted: Wanted,
+    wanted: StateQuery,
     decide: (state: ThreadState) => Decision<Result>,
-    inboxes: readonly WantedInbox[] = [],
+    inboxes: readonly InboxQuery[] = [],
   ): Promise<Result> {
     const { result, large } = await group.add(threadId, (): Outcome<Decided<Result>> => {
       const thread = translateErrors(() => threads.open(threadId, wanted, inboxes));
@@ -130,6 +130,7 @@ export function sqliteDriver(
 
     async remove(threadId) {
       const keptFor = await write(threadId, () => {
+        knownThreads.delete(tenant, threadId);
         releaseBlobs(connection, tenant, threadId, clock());
         return hideThread(connection, tenant, threadId);
       });
@@ -177,7 +178,8 @@ export function sqliteDatabaseDriver(
   clock: Clock,
   workers: Workers = {},
 ): DatabaseDriver {
-  const group = groupCommit(connection);
+  const shared = sharedWrites(connection);
+  const { group } = shared;
   const leases = new LeaseTable(connection);
   const threads = new DueThreads(connection);
   const ownLease = ({ lease }: TakeQuery): LeaseRecord | undefined => {
@@ -187,7 +189,7 @@ export function sqliteDatabaseDriver(
 
   return {
     tenant(name) {
-      const driver = sqliteDriver(connection, name, clock, workers, group);
+      const driver = sqliteDriver(connection, name, clock, workers, shared);
       return { ...driver, close: () => group.drain() };
     },
 
@@ -245,20 +247,29 @@ function attempt<Result>(decide: () => Result): Outcome<Result> {
   }
 }
 
-/** The writes of all tenants of a connection share its transactions. */
-function groupCommit(connection: SqliteConnection): GroupCommit {
-  const sql = "SELECT file FROM pragma_database_list WHERE name = 'main'";
-  const turns = new Turns(() => String(connection.prepare(sql).get()?.[0] ?? ""));
-  return new GroupCommit(transactionsOf(connection), turns);
+/** The tenants of a connection share its transactions, and what these have written. */
+interface SharedWrites {
+  readonly group: GroupCommit;
+  readonly knownThreads: KnownThreads;
 }
 
-function transactionsOf(connection: SqliteConnection) {
+function sharedWrites(connection: SqliteConnection): SharedWrites {
+  const sql = "SELECT file FROM pragma_database_list WHERE name = 'main'";
+  const turns = new Turns(() => String(connection.prepare(sql).get()?.[0] ?? ""));
+  const knownThreads = new KnownThreads(connection);
+  return { group: new GroupCommit(transactionsOf(connection, knownThreads), turns), knownThreads };
+}
+
+function transactionsOf(connection: SqliteConnection, knownThreads: KnownThreads): Transactions {
   const begin = connection.prepare("BEGIN IMMEDIATE");
   const commit = connection.prepare("COMMIT");
   return {
     begin: () => translateErrors(() => begin.run()),
     commit: () => translateErrors(() => commit.run()),
-    rollback: () => rollback(connection),
+    rollback() {
+      knownThreads.clear();
+      rollback(connection);
+    },
   };
 }
 

@@ -1,4 +1,4 @@
-import type { Decision, InboxState, TakeQuery, WantedInbox } from "../driver.ts";
+import type { Decision, InboxQuery, InboxState, TakeQuery } from "../driver.ts";
 import type { TakenThread } from "../runnable.ts";
 import type { LeaseRecord, RunnableRow } from "../stored-records.ts";
 import type { SqliteConnection } from "./connection.ts";
@@ -13,7 +13,7 @@ export class RunnableRows {
     this.#sql = statements(connection);
   }
 
-  state({ threadId, runnable }: WantedInbox): Pick<InboxState, "runnable" | "pending"> {
+  state({ threadId, runnable }: InboxQuery): Pick<InboxState, "runnable" | "pending"> {
     if (runnable === undefined) return {};
     const columns = this.#sql.find.get(this.#tenant, threadId);
     const row = columns === undefined ? null : toRow(columns);

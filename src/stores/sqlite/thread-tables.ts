@@ -1,14 +1,14 @@
 import { portableSha256 } from "../../thread/encoding.ts";
 import { freezeJson, type JsonObject } from "../../thread/json.ts";
 import type { Clock } from "../../thread/ports.ts";
-import type { Decision, InboxState, ThreadStart, ThreadState, Wanted, WantedInbox } from "../driver.ts";
+import type { Decision, InboxQuery, InboxState, StateQuery, ThreadStart, ThreadState } from "../driver.ts";
 import { CorruptionError } from "../errors.ts";
 import type { LeaseKey } from "../port.ts";
 import { headTexts, lanesFromTexts } from "../row-format.ts";
 import type { ClaimRecord, LeaseRecord, StoredLane, StoredRow, ThreadField, ThreadHead } from "../stored-records.ts";
 import { useBlobs } from "./blob-table.ts";
 import type { Commands } from "./command-table.ts";
-import type { SqliteConnection, SqlValue } from "./connection.ts";
+import type { SqliteConnection, SqliteStatement, SqlValue } from "./connection.ts";
 import type { Forks } from "./forks.ts";
 import { LeaseTable } from "./lease-table.ts";
 import { ENTRY_COLUMNS, ROW_COLUMNS, rowValues, toRow } from "./row-columns.ts";
@@ -43,10 +43,6 @@ function newValues(head: ThreadHead): Columns {
   return [...movedValues(head), head.createdAt];
 }
 
-function headValues(head: ThreadHead): Columns {
-  return [...changedValues(head), head.owner, head.createdAt];
-}
-
 export function toHead(threadId: string, columns: Columns): ThreadHead {
   const [rev, hash, updatedAt, metadata, seal, lanes, mark, owner, createdAt] = columns;
   try {
@@ -61,27 +57,6 @@ export function toHead(threadId: string, columns: Columns): ThreadHead {
     };
   } catch (cause) {
     throw new CorruptionError({ threadId, seq: -1, trouble: "its record is not JSON", cause });
-  }
-}
-
-/** More heads than most processes write to at the same time. */
-const MAX_KNOWN_HEADS = 256;
-
-/** The heads that were written last, as objects and as columns. */
-class KnownHeads {
-  readonly #heads = new Map<string, { readonly head: ThreadHead; readonly values: Columns }>();
-
-  set(threadId: string, head: ThreadHead, values: Columns): void {
-    this.#heads.delete(threadId);
-    this.#heads.set(threadId, { head, values });
-    if (this.#heads.size <= MAX_KNOWN_HEADS) return;
-    for (const oldest of this.#heads.keys()) return void this.#heads.delete(oldest);
-  }
-
-  /** The head of these columns. They are read in each transaction, because another process may have changed them. */
-  read(threadId: string, columns: Columns): ThreadHead {
-    const known = this.#heads.get(threadId);
-    return known?.values.every((value, index) => value === columns[index]) ? known.head : toHead(threadId, columns);
   }
 }
 
@@ -112,6 +87,46 @@ function toPlace([key, origin, forkSeq = null]: Columns): Place {
 
 interface FoundThread extends Place {
   readonly head: ThreadHead;
+}
+
+/** More threads than most processes write to at the same time. */
+const MAX_KNOWN_THREADS = 1000;
+
+/**
+ * Threads that a connection has written to, so that their next append need not read the head. Each write of a head over this
+ * connection must be noted here. After a write of another connection or process, which SQLite reports, nothing is known.
+ */
+export class KnownThreads {
+  readonly #threads = new Map<string, FoundThread>();
+  readonly #dataVersion: SqliteStatement;
+  #version: SqlValue | undefined;
+
+  constructor(connection: SqliteConnection) {
+    this.#dataVersion = connection.prepare("PRAGMA data_version");
+  }
+
+  find(tenant: string, threadId: string): FoundThread | undefined {
+    const version = this.#dataVersion.get()?.[0];
+    if (version !== this.#version || version === undefined) this.#threads.clear();
+    this.#version = version;
+    return this.#threads.get(`${tenant}/${threadId}`);
+  }
+
+  /** Call it in a transaction that has called `find`. */
+  set(tenant: string, threadId: string, thread: FoundThread): void {
+    this.#threads.set(`${tenant}/${threadId}`, thread);
+    if (this.#threads.size <= MAX_KNOWN_THREADS) return;
+    for (const oldest of this.#threads.keys()) return void this.#threads.delete(oldest);
+  }
+
+  delete(tenant: string, threadId: string): void {
+    this.#threads.delete(`${tenant}/${threadId}`);
+  }
+
+  /** After a transaction that was rolled back. */
+  clear(): void {
+    this.#threads.clear();
+  }
 }
 
 /** Reads the claim when it is asked for, because most decisions do not. A getter in an object literal would be slow. */
@@ -151,25 +166,33 @@ interface OpenThread {
   script(decision: Decision<unknown>): WriteScript | undefined;
 }
 
+interface ThreadTools {
+  readonly clock: Clock;
+  readonly commands: Commands;
+  readonly forks: Forks;
+  readonly knownThreads: KnownThreads;
+}
+
 /** Reads and writes the state of one thread. The caller must have begun a transaction, except for `head`. */
 export class Threads {
   readonly #tenant: string;
   readonly #clock: Clock;
   readonly #commands: Commands;
   readonly #forks: Forks;
-  readonly #heads = new KnownHeads();
+  readonly #knownThreads: KnownThreads;
   readonly #leases: LeaseTable;
   readonly #runnable: RunnableRows;
   readonly #waiting: WaitingCalls;
   readonly #connection: SqliteConnection;
   readonly #sql: ReturnType<typeof statements>;
 
-  constructor(connection: SqliteConnection, tenant: string, clock: Clock, commands: Commands, forks: Forks) {
+  constructor(connection: SqliteConnection, tenant: string, { clock, commands, forks, knownThreads }: ThreadTools) {
     this.#connection = connection;
     this.#tenant = tenant;
     this.#clock = clock;
     this.#commands = commands;
     this.#forks = forks;
+    this.#knownThreads = knownThreads;
     this.#leases = new LeaseTable(connection);
     this.#runnable = new RunnableRows(connection, tenant);
     this.#waiting = new WaitingCalls(connection, tenant);
@@ -181,7 +204,7 @@ export class Threads {
   }
 
   /** Reads the state of a thread. `apply` writes the decision. */
-  open(threadId: string, wanted: Wanted, wantedInboxes: readonly WantedInbox[]): OpenThread {
+  open(threadId: string, wanted: StateQuery, wantedInboxes: readonly InboxQuery[]): OpenThread {
     const found = this.#find(threadId);
     const known = found === undefined ? [] : this.#known(threadId, found, wanted.ids);
     const lanes = found === undefined ? [] : this.#lanes(found.key, wanted.lanes);
@@ -286,18 +309,26 @@ export class Threads {
   }
 
   #find(threadId: string): FoundThread | undefined {
+    const known = this.#knownThreads.find(this.#tenant, threadId);
+    if (known !== undefined) return known;
     const columns = this.#sql.head.get(this.#tenant, threadId);
-    return columns && { ...toPlace(columns), head: this.#heads.read(threadId, columns.slice(3)) };
+    return columns && { ...toPlace(columns), head: toHead(threadId, columns.slice(3)) };
   }
 
   #putHead(threadId: string, found: FoundThread | undefined, head: ThreadHead): number {
-    this.#heads.set(threadId, head, headValues(head));
-    if (found === undefined) return Number(this.#sql.addHead.get(this.#tenant, threadId, ...newValues(head))?.[0]);
-    const { key, head: before } = found;
-    const isMoved = slotOf(head.updatedAt) !== slotOf(before.updatedAt) || head.owner !== before.owner;
+    const place = found ?? this.#addHead(threadId, head);
+    const { key, forkSeq, isFork } = place;
+    this.#knownThreads.set(this.#tenant, threadId, { key, forkSeq, isFork, head });
+    if (found === undefined) return key;
+    const isMoved = slotOf(head.updatedAt) !== slotOf(found.head.updatedAt) || head.owner !== found.head.owner;
     if (isMoved) this.#sql.moveHead.run(...movedValues(head), key);
     else this.#sql.putHead.run(...changedValues(head), key);
     return key;
+  }
+
+  #addHead(threadId: string, head: ThreadHead): Place {
+    const [key] = this.#sql.addHead.get(this.#tenant, threadId, ...newValues(head)) ?? [];
+    return { key: Number(key), forkSeq: null, isFork: false };
   }
 
   #known(threadId: string, { key, isFork }: Place, wantedIds: readonly string[]): readonly StoredRow[] {
