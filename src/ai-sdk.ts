@@ -16,7 +16,16 @@ export type {
   AISDKToolResult,
 } from "./providers/ai-sdk/types.ts";
 export type { CacheOption } from "./providers/cache.ts";
+export type { ThreadChange } from "./runtime/chat/change-events.ts";
 export {
+  type ChatAccess,
+  type ChatHandler,
+  type ChatHandlerOptions,
+  chatHandler,
+} from "./runtime/chat/chat-handler.ts";
+export type { ChatAction } from "./runtime/chat/chat-request.ts";
+export {
+  type BusyPolicy,
   type ChatHost,
   type ChatTurn,
   type ChatTurnOptions,
@@ -33,6 +42,7 @@ export type {
   UIFinishReason,
   UIMessageLike,
   UIMessageMetadata,
+  UIMessageOrigin,
   UIPart,
   UIProviderMetadata,
   UIReasoningPart,
@@ -41,6 +51,11 @@ export type {
   UITextPart,
   UIToolPart,
 } from "./runtime/ui-messages/message.ts";
+export {
+  type MessageSiblings,
+  type MessageSiblingsOptions,
+  messageSiblings,
+} from "./runtime/ui-messages/message-tree.ts";
 export type {
   UIClientVersion,
   UIMessageSource,
@@ -58,3 +73,4 @@ export {
   uiMessageStreamResponse,
 } from "./runtime/ui-messages/stream.ts";
 export { type ToUIMessagesOptions, toUIMessages } from "./runtime/ui-messages/to-ui-messages.ts";
+export { escapeHidden } from "./thread/hidden-characters.ts";

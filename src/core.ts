@@ -11,12 +11,16 @@ export type {
   GuardVerdict,
   Limits,
   ModelRequest,
-  Reasoning,
-  RequestScope,
-  ToolChoiceSetting,
 } from "./agent/definition/config.ts";
 export { isAgent } from "./agent/definition/define-agent.ts";
 export type { ModelCallOptions, ModelResult, ModelStream } from "./agent/definition/language-model.ts";
+export type {
+  CallScope,
+  PreparedCall,
+  Reasoning,
+  RequestScope,
+  ToolChoiceSetting,
+} from "./agent/definition/prepare.ts";
 export type {
   InferInput,
   JsonSchema,
@@ -150,12 +154,15 @@ export type { ReactOptions, Standalone } from "./runtime/react.ts";
 export type { EventsOptions, ReceiptReason, RequestState } from "./runtime/request/request.ts";
 export type { CallSummary } from "./runtime/request/result.ts";
 export type { InstructionOutcome, RunInstructionsOptions } from "./runtime/run-instructions.ts";
-export type { OperationSettled } from "./runtime/server/modify.ts";
-export type { Decider, SenderOptions, SettingOptions, StopOptions } from "./runtime/server/options.ts";
+export type { CutAnswer, OperationSettled } from "./runtime/server/modify.ts";
+export type { CutOptions, Decider, SenderOptions, SettingOptions, StopOptions } from "./runtime/server/options.ts";
 export type { CancelOptions, ContinueOptions, Decisions } from "./runtime/standalone/options.ts";
 export type {
+  AskSpan,
+  AskWork,
   ModelSpan,
   RequestSpan,
+  RequestWork,
   SentRequest,
   SummarySpan,
   SummaryWork,
@@ -182,6 +189,7 @@ export type {
   QuestionAnsweredPayload,
   QuestionAskedPayload,
   Setting,
+  SleepStartedPayload,
   SummaryPayload,
   ToolCallPayload,
   ToolResultPayload,
@@ -189,6 +197,7 @@ export type {
 } from "./thread/kinds.ts";
 export type {
   AssistantMessage,
+  Author,
   CustomPart,
   FileContentPart,
   PartMetadata,

@@ -20,6 +20,7 @@ export {
   defineTool,
   fail,
   ok,
+  sleep,
   suspend,
   type Tool as TypedTool,
   type ToolOptions,
@@ -54,7 +55,14 @@ export type { RequestResult } from "./runtime/request/result.ts";
 export { runInstructions } from "./runtime/run-instructions.ts";
 export { AgentServer } from "./runtime/server/agent-server.ts";
 export type { OperationAnswer } from "./runtime/server/modify.ts";
-export type { AskArguments, AskOptions, ServerOptions, SteerOptions } from "./runtime/server/options.ts";
+export type {
+  AskArguments,
+  AskCommand,
+  AskOptions,
+  InjectOptions,
+  ServerOptions,
+  SteerOptions,
+} from "./runtime/server/options.ts";
 export type { PendingCommand } from "./runtime/server/pending.ts";
 export type { RunHandle, RunOptions, RunResult } from "./runtime/standalone/options.ts";
 export { type OpenTelemetryOptions, openTelemetry } from "./runtime/telemetry/open-telemetry.ts";
@@ -69,7 +77,6 @@ export type { ThreadStore } from "./stores/port.ts";
 export { projectFromStore } from "./stores/project-from-store.ts";
 export type { Entry, EntryInput, EntryInputByKind, Refs } from "./thread/entry.ts";
 export { HeddleError, ThreadError } from "./thread/errors.ts";
-export { escapeHidden } from "./thread/hidden-characters.ts";
 export { httpStatusOf } from "./thread/http-status.ts";
 export type { JsonObject, JsonValue } from "./thread/json.ts";
 export type { EntryKinds } from "./thread/kinds.ts";

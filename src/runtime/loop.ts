@@ -1,26 +1,29 @@
-import type { RequestScope } from "../agent/definition/config.ts";
+import type { RequestScope } from "../agent/definition/prepare.ts";
 import type { AnyTool, Tools } from "../agent/definition/tool.ts";
 import type { Suspension } from "../agent/event.ts";
 import type { ReactAgent } from "../agent/react/agent.ts";
-import type { CommandEnd, Signal } from "../agent/signal.ts";
+import type { Signal } from "../agent/signal.ts";
 import type { HeldSettings } from "../lanes/setting.ts";
 import type { HeddleError } from "../thread/errors.ts";
 import { warnOfChange } from "./callbacks.ts";
+import { endOfWoken } from "./live/asks.ts";
 import { decideLive, NOTHING_CHECKED, skipNotDue } from "./live/decide-live.ts";
-import type { Live, Outcome, QueuedAsk, ToolFacts } from "./live/live.ts";
+import type { CommandSettled, Live, Outcome, QueuedAsk, ToolFacts } from "./live/live.ts";
 import { beginsNothing, isClosed } from "./live/perform-directive.ts";
 import { suspensionIn, workTime } from "./live/request-state.ts";
+import { isDue } from "./live/schedule.ts";
 import type { Change, Effect, LiveSignal, Moment, TimerName } from "./live/signal.ts";
 import { RELEASE_LIMIT_MS } from "./live/stopping.ts";
 import { answerOf, withdrawRow } from "./perform/answer.ts";
-import { type AskFunctions, askAborted, prepareAsk, warnOfRefused } from "./perform/prepare-ask.ts";
+import { type AskFunctions, askAborted, type PendingAsk, prepareAsk, warnOfRefused } from "./perform/prepare-ask.ts";
 import { cancelOnAbort, followLog, openRequest, performWork, releaseClaim } from "./perform/request-effects.ts";
-import { type Lent, ownModels, type Scene, type ThreadOptions } from "./perform/scene.ts";
+import { ownModels, type Scene, type ThreadOptions, type TransientValues } from "./perform/scene.ts";
 import type { AgentRequest, LiveRequest } from "./request/request.ts";
 import { RequestError } from "./request/request-error.ts";
 import { resultIn } from "./request/result.ts";
+import { ScheduledRequest } from "./request/scheduled-request.ts";
 import { pastRequest } from "./server/past-request.ts";
-import { ThreadBlobs } from "./session/store-retry.ts";
+import { ThreadBlobs } from "./session/thread-blobs.ts";
 import { mintToken } from "./session/tokens.ts";
 import type { RequestSpan } from "./telemetry/telemetry.ts";
 import { type HookLimit, inTime } from "./time-limits.ts";
@@ -29,14 +32,6 @@ import { findHeldTools, type HeldTools, toolSources } from "./tools/held-tools.t
 import { toolPool } from "./tools/limits.ts";
 
 type Reply = PromiseWithResolvers<unknown>;
-
-/** The end of a command. `error`: this process cannot know the end. */
-export interface CommandSettled {
-  readonly end: CommandEnd;
-  readonly error?: unknown;
-}
-
-type PendingAsk = PromiseWithResolvers<AgentRequest> & { readonly functions: AskFunctions | undefined };
 
 /** Runs one live thread: takes a signal, decides, and performs the effects. All mutable state of a live thread is here. */
 export class Loop {
@@ -58,7 +53,7 @@ export class Loop {
   /** Callers that wait for the end of a command, by its id. */
   readonly #ends = new Map<string, PromiseWithResolvers<CommandSettled>>();
   readonly #asks = new Map<string, PendingAsk>();
-  readonly #lent = new Map<string, Lent>();
+  readonly #transient = new Map<string, TransientValues>();
   readonly #timers: Timers<TimerName>;
   /** Work that a stop waits for: all except tools, which may never end. */
   readonly #work = new Set<Promise<unknown>>();
@@ -88,7 +83,7 @@ export class Loop {
       ensureHeld: () => this.#ensureHeld(),
       doubtHeld: () => options.holder?.doubt(),
       scope: (requestId) => this.#scope(requestId),
-      lent: (requestId = "") => this.#lent.get(requestId) ?? { models: ownModels(definition) },
+      transient: (requestId = "") => this.#transient.get(requestId) ?? { models: ownModels(definition) },
       shown: (callId) => {
         const directive = this.#live.lastCall?.directive;
         return directive?.callId === callId ? directive.messages : [];
@@ -101,6 +96,7 @@ export class Loop {
       warn: options.warnOnce,
       onError: options.onError,
       blobs: new ThreadBlobs(store, threadId, ports),
+      wake: options.wake,
     };
   }
 
@@ -133,7 +129,7 @@ export class Loop {
 
   /** The tools of the agent, and those of the request. */
   get tools(): Tools {
-    return { ...this.#ownTools, ...this.scene.lent(this.#live.given?.requestId).tools };
+    return { ...this.#ownTools, ...this.scene.transient(this.#live.given?.requestId).tools };
   }
 
   /** How long a function of the caller may take. */
@@ -186,7 +182,8 @@ export class Loop {
 
   #moment(): Moment {
     const { ports, threadId } = this.options;
-    return { now: ports.monotonic(), eventSeq: this.current?.eventSeq ?? 0, threadId, waiting: this.#queue.length };
+    const [now, clock] = [ports.monotonic(), ports.clock()];
+    return { now, clock, eventSeq: this.current?.eventSeq ?? 0, threadId, waiting: this.#queue.length };
   }
 
   /** Sends a command to the agent. Resolves when the command is durable and its effects have started. */
@@ -231,8 +228,8 @@ export class Loop {
   }
 
   /** Reloads the log after a failed write. Resolves when the agent is up to date with the log. */
-  async mend(): Promise<void> {
-    if (this.#live.broken !== undefined) await this.reply((reply) => ({ type: "mend", reply }));
+  async reload(): Promise<void> {
+    if (this.#live.broken !== undefined) await this.reply((reply) => ({ type: "reload", reply }));
   }
 
   async open(signal: Omit<Extract<LiveSignal, { type: "opened" }>, "type" | "reply">): Promise<void> {
@@ -248,24 +245,34 @@ export class Loop {
     return waiting.promise;
   }
 
-  /** Sends an ask. Resolves when it is durable and the model call has started. */
+  /** Sends an ask. Resolves when it is durable and the model call has started. One with a time: when it is durable. */
   ask(ask: Omit<QueuedAsk, "id">, functions: AskFunctions): Promise<AgentRequest> {
     const id = `ask ${++this.#replies}`;
-    const asked = Object.assign(Promise.withResolvers<AgentRequest>(), { functions });
+    const { promise: durable, resolve: waits } = Promise.withResolvers<void>();
+    const asked = Object.assign(Promise.withResolvers<AgentRequest>(), { functions, waits });
     this.#asks.set(id, asked);
     const { signal } = functions;
     const leave = (): void => this.post({ type: "withdraw", askId: id, error: askAborted() });
     signal?.addEventListener("abort", leave, { once: true });
     this.post({ type: "ask", ask: { ...ask, id } });
-    return asked.promise.finally(() => signal?.removeEventListener("abort", leave));
+    const started = asked.promise.finally(() => signal?.removeEventListener("abort", leave));
+    if (ask.at === undefined) return started;
+    return Promise.race([started, durable.then(() => new ScheduledRequest(ask.requestId, started))]);
   }
 
-  /** Resolves when the first ask that waits was taken or refused. */
+  /** The queued ask that continues this request. */
+  continuing(requestId: string): Promise<AgentRequest> | undefined {
+    const ask = this.#live.asks.find(({ continues }) => continues === requestId);
+    return ask && this.#asks.get(ask.id)?.promise;
+  }
+
+  /** Resolves when the first ask that waits was taken or refused, if its time has come. */
   async nextAsk(): Promise<void> {
-    const id = this.#live.asks[0]?.id;
-    if (id === undefined) return;
-    const asked = Object.assign(Promise.withResolvers<AgentRequest>(), { functions: undefined });
-    this.#asks.set(id, asked);
+    const [ask] = this.#live.asks;
+    if (ask === undefined || !isDue(ask, this.options.ports.clock())) return;
+    const asked =
+      this.#asks.get(ask.id) ?? Object.assign(Promise.withResolvers<AgentRequest>(), { functions: undefined });
+    this.#asks.set(ask.id, asked);
     await asked.promise.catch(() => undefined);
   }
 
@@ -281,9 +288,9 @@ export class Loop {
     return tools;
   }
 
-  /** Keeps the values of a request that are not in the log. */
-  lend(requestId: string, lent: Partial<Lent>): void {
-    this.#lent.set(requestId, { ...this.scene.lent(requestId), ...lent });
+  /** Sets values of a request that are not in the log. */
+  setTransient(requestId: string, values: Partial<TransientValues>): void {
+    this.#transient.set(requestId, { ...this.scene.transient(requestId), ...values });
   }
 
   /** Stops the thread. No work starts. Running work may end within the grace period; then the thread is released. */
@@ -330,9 +337,11 @@ export class Loop {
       case "interrupt":
         return this.#handle?.abort.abort(effect.reason);
       case "forget":
-        return void this.#lent.delete(effect.requestId);
+        return void this.#transient.delete(effect.requestId);
       case "settle":
         return this.#settle(effect);
+      case "ask_waits":
+        return this.#asks.get(effect.askId)?.waits?.();
       case "settle_ask":
         return this.#settleAsk(effect);
       case "outcome":
@@ -442,6 +451,8 @@ export class Loop {
     const asked = this.#asks.get(askId);
     const request = this.#handle;
     this.#asks.delete(askId);
+    const woken = endOfWoken(askId, this.agent, known, rest);
+    if (woken !== undefined) this.#settleEnd(woken.id, { end: woken.end });
     if (asked?.functions === undefined && "error" in rest) warnOfRefused(this.options, askId, rest.error);
     if (known !== undefined) asked?.resolve(this.request(known.refs.requestId ?? "") ?? pastRequest(this, known));
     else if ("error" in rest || request === undefined) asked?.reject(rest.error);

@@ -4,14 +4,24 @@ import { AgentError } from "../agent/definition/errors.ts";
 import { describe } from "../thread/json.ts";
 import { checkName, type OptionNames, refuseUnknownOptions } from "../thread/options.ts";
 import { Thread } from "../thread/thread.ts";
-import type { AgentChoice, HostGetOptions, HostOptions, WaitingListOptions } from "./host/options.ts";
+import type { AdvanceOptions } from "./host/advance.ts";
+import type {
+  AgentChoice,
+  HostGetOptions,
+  HostOptions,
+  ThreadReadOptions,
+  WaitingListOptions,
+} from "./host/options.ts";
 import { RequestError } from "./request/request-error.ts";
 import type {
   AnyAskOptions,
   ApproveOptions,
   CancelRequestOptions,
+  CommandChange,
+  CutOptions,
   DecideOptions,
   Decider,
+  InjectOptions,
   ResultOptions,
   SenderOptions,
   ServerOptions,
@@ -30,6 +40,8 @@ const ASK: OptionNames<AnyAskOptions> = {
   tools: true,
   allowedTools: true,
   maxIterations: true,
+  branch: true,
+  queue: true,
   maxOutputTokens: true,
   temperature: true,
   topP: true,
@@ -39,6 +51,7 @@ const ASK: OptionNames<AnyAskOptions> = {
   toolChoice: true,
   providerOptions: true,
   limits: true,
+  at: true,
   deadline: true,
   mode: true,
   model: true,
@@ -47,6 +60,7 @@ const ASK: OptionNames<AnyAskOptions> = {
   requestId: true,
   idempotencyRef: true,
   refs: true,
+  author: true,
   signal: true,
 };
 
@@ -76,6 +90,7 @@ const HOST: OptionNames<HostOptions<never>> = {
   agents: true,
   idleMs: true,
   recoverConcurrency: true,
+  scheduler: true,
   revocations: true,
 };
 
@@ -92,6 +107,7 @@ const RUN: OptionNames<RunOptions<never>> = {
   ports: true,
 };
 
+const THREAD: OptionNames<ThreadReadOptions> = { whole: true };
 const GET: OptionNames<HostGetOptions> = { agent: true, context: true, tools: true, signal: true };
 
 /** The options that continuing and cancelling a run share. */
@@ -114,6 +130,16 @@ const CONTINUE: OptionNames<ContinueOptions<never>> = {
   deny: true,
   answers: true,
   query: true,
+};
+
+const CUT: OptionNames<CutOptions> = {
+  requestId: true,
+  entryId: true,
+  characters: true,
+  spoken: true,
+  opId: true,
+  source: true,
+  refs: true,
 };
 
 const CANCEL: OptionNames<CancelOptions<never>> = { ...TOKEN, reason: true };
@@ -142,7 +168,9 @@ const APPROVE: OptionNames<ApproveOptions> = { ...DECIDE, arguments: true };
 const REMEMBER: OptionNames<NonNullable<DecideOptions["remember"]>> = { tool: true, pattern: true, scope: true };
 const SCOPES: readonly unknown[] = ["request", "lane", "thread", undefined];
 const SETTING: OptionNames<SettingOptions> = { ...DECIDER, lane: true, opId: true };
-const STEER: OptionNames<SteerOptions> = { ...COMMAND, requestId: true, id: true };
+const MESSAGE = { ...COMMAND, requestId: true, id: true } as const;
+const INJECT: OptionNames<InjectOptions> = { ...MESSAGE, key: true, wake: true };
+const STEER: OptionNames<SteerOptions> = { ...MESSAGE, author: true };
 const WAITING: OptionNames<WaitingListOptions> = { kind: true, limit: true, cursor: true };
 const STOP: OptionNames<StopOptions> = { graceMs: true };
 const RESULT: OptionNames<ResultOptions> = { timeoutMs: true };
@@ -160,12 +188,16 @@ export function checkWaitingOptions(options: object): void {
   checkNames("waiting", options, WAITING);
   const { kind, cursor }: { readonly kind?: unknown; readonly cursor?: unknown } = options; // of a caller without types
   checkTexts({ cursor });
-  if (![undefined, "approval", "answer"].includes(kind as string))
-    throw invalid('kind must be "approval" or "answer".');
+  if (![undefined, "approval", "answer", "sleep"].includes(kind as string))
+    throw invalid('kind must be "approval", "answer" or "sleep".');
 }
 
 export function checkRevokeOptions(options: object): void {
   checkNames("revokeRule", options, DECIDER);
+}
+
+export function checkCutOptions(options: object): void {
+  checkNames("cutAnswer", options, CUT);
 }
 
 export function checkSettingOptions(what: string, options: object): void {
@@ -173,10 +205,11 @@ export function checkSettingOptions(what: string, options: object): void {
 }
 
 export function checkSteerOptions(what: string, options: object): void {
-  checkNames(what, options, what === "steer" ? { ...STEER, skip: true } : STEER);
-  const { skip }: { readonly skip?: unknown } = options;
-  if (skip === undefined || typeof skip === "boolean") return;
-  throw new RequestError({ code: "invalid_options", message: "skip must be true or false." });
+  checkNames(what, options, what === "inject" ? INJECT : what === "steer" ? { ...STEER, skip: true } : STEER);
+  for (const [name, value] of Object.entries(options)) {
+    const isFine = (name !== "skip" && name !== "wake") || value === undefined || typeof value === "boolean";
+    if (!isFine) throw invalid(`${name} must be true or false.`);
+  }
 }
 
 export function checkSenderOptions(what: "answer", options: object): void {
@@ -198,6 +231,20 @@ export function checkTexts(given: { readonly [name: string]: unknown }): void {
     const message = `${name} must be text, not ${describe(value)}. Options come after it.`;
     throw new RequestError({ code: "invalid_options", message });
   }
+}
+
+const CHANGE: OptionNames<CommandChange> = { content: true, at: true };
+
+export function checkCommandChange(change: object): void {
+  checkNames("amend", change, CHANGE);
+  if (Object.values(change).every((value) => value === undefined)) throw invalid("amend needs a content, or { at }.");
+}
+
+const ADVANCE: OptionNames<AdvanceOptions> = { untilMs: true };
+
+export function checkAdvanceOptions(options: object): void {
+  checkNames("advance", options, ADVANCE);
+  checkDuration("untilMs", (options as AdvanceOptions).untilMs);
 }
 
 export function checkStopOptions(options: object): void {
@@ -231,16 +278,24 @@ export function checkBranchOptions(options: object): void {
 }
 
 /**
- * Checks the options of a stream. A turn of `chatTurn` may be passed as it is: `thread` is an option, `request` is
- * ignored.
+ * Checks the options of a stream. A turn of `chatTurn` may be passed as it is: `thread` is an option, `request` and
+ * `joined` are ignored.
  */
 export function checkStreamOptions(what: string, options: object, names: { readonly [name: string]: true }): void {
-  const { request: _source, ...own } = options as { readonly request?: unknown };
+  const {
+    request: _source,
+    joined: _joined,
+    ...own
+  } = options as { readonly request?: unknown; readonly joined?: unknown };
   checkNames(what, own, names);
 }
 
 export function checkUIOptions(what: string, options: object, names: { readonly [name: string]: true }): void {
   checkNames(what, options, names);
+}
+
+export function checkThreadOptions(options: object): void {
+  checkNames("thread", options, THREAD);
 }
 
 export function checkGetOptions(options: object): void {
@@ -249,6 +304,8 @@ export function checkGetOptions(options: object): void {
 
 export function checkRunOptions(options: Placed & { readonly thread?: unknown }): void {
   checkPlaced("A run", options, RUN);
+  if ("at" in options && options.at !== undefined)
+    throw invalid("at needs a server or a host, which waits for the time.");
   if (options.thread === undefined || Thread.isThread(options.thread)) return;
   throw invalid("thread must be a Thread; of messages Thread.fromMessages(list, { format }) makes one.");
 }
@@ -279,6 +336,9 @@ export function checkHostOptions(options: HostParts): void {
   checkCallbacks(options as object);
   checkFrom1("recoverConcurrency", options.recoverConcurrency);
   checkDuration("idleMs", options.idleMs);
+  const { scheduler } = options as { readonly scheduler?: unknown };
+  if (scheduler !== undefined && typeof Object(scheduler).wake !== "function")
+    throw invalid("scheduler must be an object with a function wake(threadId, at).");
   if (options.agents === undefined) checkAgent("agent", options.agent);
   else checkAgents(options.agents, options.agent);
   checkStore(options.store);

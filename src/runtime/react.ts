@@ -24,9 +24,9 @@ import type { CancelOptions, ContinueOptions, RunHandle, RunOptions, RunResult }
 import { beginRun, collectEvents, EventStream, type RunStarter, runOnce } from "./standalone/run.ts";
 
 /** The agent of a config, as `defineAgent` types it. */
-type AgentOf<Given extends Tools, Schema extends InputSchema | undefined, Context> = AgentDefinition<
-  Given,
-  Context & ToolsContext<Given>,
+type AgentOf<AgentTools extends Tools, Schema extends InputSchema | undefined, Context> = AgentDefinition<
+  AgentTools,
+  Context & ToolsContext<AgentTools>,
   InferOutput<Schema>
 >;
 
@@ -36,98 +36,98 @@ type NoAgent = { readonly "~types"?: undefined };
 /** The functions of `react`: agents without a server, for callers with a loop and threads of their own. */
 export interface Standalone {
   /** Asks once and waits for the result. */
-  run<Given extends AnyAgent>(
+  run<Agent extends AnyAgent>(
     content: Content | UserMessage,
-    agent: Given,
-    ...options: AskArguments<RunOptions<Given>>
-  ): Promise<RunResult<AgentOutput<Given>>>;
+    agent: Agent,
+    ...options: AskArguments<RunOptions<Agent>>
+  ): Promise<RunResult<AgentOutput<Agent>>>;
   run<
-    Given extends Tools = Record<never, never>,
+    AgentTools extends Tools = Record<never, never>,
     const Schema extends InputSchema | undefined = undefined,
-    Context = ToolsContext<Given>,
+    Context = ToolsContext<AgentTools>,
   >(
     content: Content | UserMessage,
-    config: AgentConfig<Given, Context, Schema> & NoAgent,
-    ...options: AskArguments<RunOptions<AgentOf<Given, Schema, Context>>>
+    config: AgentConfig<AgentTools, Context, Schema> & NoAgent,
+    ...options: AskArguments<RunOptions<AgentOf<AgentTools, Schema, Context>>>
   ): Promise<RunResult<InferOutput<Schema>>>;
   /**
    * Asks once and iterates the events. The run starts when the first event is read. At a checkpoint it pauses until the next event
    * is read. Leaving the loop stops the run; `react.continue` resumes it from its last token.
    */
-  stream<Given extends AnyAgent>(
+  stream<Agent extends AnyAgent>(
     content: Content | UserMessage,
-    agent: Given,
-    ...options: AskArguments<RunOptions<Given>>
+    agent: Agent,
+    ...options: AskArguments<RunOptions<Agent>>
   ): AsyncIterable<AgentEvent>;
   stream<
-    Given extends Tools = Record<never, never>,
+    AgentTools extends Tools = Record<never, never>,
     const Schema extends InputSchema | undefined = undefined,
-    Context = ToolsContext<Given>,
+    Context = ToolsContext<AgentTools>,
   >(
     content: Content | UserMessage,
-    config: AgentConfig<Given, Context, Schema> & NoAgent,
-    ...options: AskArguments<RunOptions<AgentOf<Given, Schema, Context>>>
+    config: AgentConfig<AgentTools, Context, Schema> & NoAgent,
+    ...options: AskArguments<RunOptions<AgentOf<AgentTools, Schema, Context>>>
   ): AsyncIterable<AgentEvent>;
   /** Asks once. When it resolves, the run has started. */
-  start<Given extends AnyAgent>(
+  start<Agent extends AnyAgent>(
     content: Content | UserMessage,
-    agent: Given,
-    ...options: AskArguments<RunOptions<Given>>
-  ): Promise<RunHandle<Given>>;
+    agent: Agent,
+    ...options: AskArguments<RunOptions<Agent>>
+  ): Promise<RunHandle<Agent>>;
   start<
-    Given extends Tools = Record<never, never>,
+    AgentTools extends Tools = Record<never, never>,
     const Schema extends InputSchema | undefined = undefined,
-    Context = ToolsContext<Given>,
+    Context = ToolsContext<AgentTools>,
   >(
     content: Content | UserMessage,
-    config: AgentConfig<Given, Context, Schema> & NoAgent,
-    ...options: AskArguments<RunOptions<AgentOf<Given, Schema, Context>>>
-  ): Promise<RunHandle<AgentOf<Given, Schema, Context>>>;
+    config: AgentConfig<AgentTools, Context, Schema> & NoAgent,
+    ...options: AskArguments<RunOptions<AgentOf<AgentTools, Schema, Context>>>
+  ): Promise<RunHandle<AgentOf<AgentTools, Schema, Context>>>;
   /** Resumes the run of a token from its checkpoint, with decisions on calls that wait. */
-  continue<Given extends AnyAgent>(
+  continue<Agent extends AnyAgent>(
     token: string,
-    agent: Given,
-    options?: ContinueOptions<Given>,
-  ): Promise<RunHandle<Given>>;
-  continue<Given extends Tools, const Schema extends InputSchema | undefined, Context>(
+    agent: Agent,
+    options?: ContinueOptions<Agent>,
+  ): Promise<RunHandle<Agent>>;
+  continue<AgentTools extends Tools, const Schema extends InputSchema | undefined, Context>(
     token: string,
-    config: AgentConfig<Given, Context, Schema>,
-    options?: ContinueOptions<AgentOf<Given, Schema, Context>>,
-  ): Promise<RunHandle<AgentOf<Given, Schema, Context>>>;
+    config: AgentConfig<AgentTools, Context, Schema>,
+    options?: ContinueOptions<AgentOf<AgentTools, Schema, Context>>,
+  ): Promise<RunHandle<AgentOf<AgentTools, Schema, Context>>>;
   /** The result of the run of a token. Resumes the run if it has not ended. */
-  collect<Given extends AnyAgent>(
+  collect<Agent extends AnyAgent>(
     token: string,
-    agent: Given,
-    options?: ContinueOptions<Given>,
-  ): Promise<RunResult<AgentOutput<Given>>>;
-  collect<Given extends Tools, const Schema extends InputSchema | undefined, Context>(
+    agent: Agent,
+    options?: ContinueOptions<Agent>,
+  ): Promise<RunResult<AgentOutput<Agent>>>;
+  collect<AgentTools extends Tools, const Schema extends InputSchema | undefined, Context>(
     token: string,
-    config: AgentConfig<Given, Context, Schema>,
-    options?: ContinueOptions<AgentOf<Given, Schema, Context>>,
+    config: AgentConfig<AgentTools, Context, Schema>,
+    options?: ContinueOptions<AgentOf<AgentTools, Schema, Context>>,
   ): Promise<RunResult<InferOutput<Schema>>>;
   /** The result of a run from its events, which may have been stored. It is the result of the run without `thread`. */
-  collect<Given extends AnyAgent>(
+  collect<Agent extends AnyAgent>(
     events: AsyncIterable<AgentEvent>,
-    agent: Given,
-  ): Promise<RequestResult<AgentOutput<Given>>>;
-  collect<Given extends Tools, const Schema extends InputSchema | undefined, Context>(
+    agent: Agent,
+  ): Promise<RequestResult<AgentOutput<Agent>>>;
+  collect<AgentTools extends Tools, const Schema extends InputSchema | undefined, Context>(
     events: AsyncIterable<AgentEvent>,
-    config: AgentConfig<Given, Context, Schema>,
+    config: AgentConfig<AgentTools, Context, Schema>,
   ): Promise<RequestResult<InferOutput<Schema>>>;
   /**
    * Cancels the run of a token; `result` rejects with `request_cancelled`. With a store or `revocations`, no token of the run
    * can resume it afterwards.
    */
-  cancel<Given extends AnyAgent>(
+  cancel<Agent extends AnyAgent>(
     token: string,
-    agent: Given,
-    options?: CancelOptions<Given>,
-  ): Promise<RunHandle<Given>>;
-  cancel<Given extends Tools, const Schema extends InputSchema | undefined, Context>(
+    agent: Agent,
+    options?: CancelOptions<Agent>,
+  ): Promise<RunHandle<Agent>>;
+  cancel<AgentTools extends Tools, const Schema extends InputSchema | undefined, Context>(
     token: string,
-    config: AgentConfig<Given, Context, Schema>,
-    options?: CancelOptions<AgentOf<Given, Schema, Context>>,
-  ): Promise<RunHandle<AgentOf<Given, Schema, Context>>>;
+    config: AgentConfig<AgentTools, Context, Schema>,
+    options?: CancelOptions<AgentOf<AgentTools, Schema, Context>>,
+  ): Promise<RunHandle<AgentOf<AgentTools, Schema, Context>>>;
 }
 
 /**

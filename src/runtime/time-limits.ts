@@ -34,6 +34,21 @@ export async function hookAnswer<Answer>(
   }
 }
 
+/** As `hookAnswer`, but a hook that throws is called once more. One that was late is not. */
+export async function retriedAnswer<Answer>(
+  limit: HookLimit,
+  hook: HookName,
+  work: () => Answer | PromiseLike<Answer>,
+): Promise<Answer> {
+  try {
+    return await hookAnswer(limit, hook, work);
+  } catch (error) {
+    const isLate = RequestError.isInstance(error) && error.code === hook.code;
+    if (isLate || limit.signal?.aborted) throw error;
+    return hookAnswer(limit, hook, work);
+  }
+}
+
 function tooLate({ name, code, option = "hookTimeoutMs" }: HookName, timeoutMs: number): RequestError {
   const message = `${name} did not answer within ${timeoutMs} ms. Make it faster, or raise ${option}.`;
   return new RequestError({ code, message });

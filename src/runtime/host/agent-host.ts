@@ -6,24 +6,28 @@ import { reactSettings } from "../../agent/react/settings.ts";
 import type { PermissionRule } from "../../lanes/setting.ts";
 import type { ExplainedEntry, ProjectionMeta } from "../../projection/projection.ts";
 import { StaleHolderError, ThreadHeldError } from "../../stores/errors.ts";
+import type { ThreadStore } from "../../stores/port.ts";
 import { HeddleError } from "../../thread/errors.ts";
 import type { Content, UserMessage } from "../../thread/message.ts";
 import { checkName } from "../../thread/options.ts";
 import type { Thread } from "../../thread/thread.ts";
+import { withDates } from "../ask-options.ts";
 import { ignoreErrorsOf, systemWarn } from "../callbacks.ts";
 import {
+  checkAdvanceOptions,
   checkDecider,
   checkGetOptions,
   checkHostAskOptions,
   checkHostOptions,
   checkSenderOptions,
   checkStopOptions,
+  checkThreadOptions,
 } from "../option-names.ts";
 import { type RuntimePorts, runtimePorts } from "../ports.ts";
-import type { AgentRequest, SteerAnswer } from "../request/request.ts";
+import type { AgentRequest } from "../request/request.ts";
 import { RequestError } from "../request/request-error.ts";
+import type { RequestResult } from "../request/result.ts";
 import type { AgentServer } from "../server/agent-server.ts";
-import { askedBefore } from "../server/ask.ts";
 import { explain, readView, type ViewedThread, view } from "../server/explain.ts";
 import type {
   ApproveOptions,
@@ -31,30 +35,32 @@ import type {
   AskOptions,
   AskOutput,
   CancelRequestOptions,
+  CommandChange,
   DecideOptions,
-  Decider,
+  ResultOptions,
   SenderOptions,
-  SteerOptions,
   StopOptions,
 } from "../server/options.ts";
-import { amendCommand, type PendingCommand, pendingCommands, rereadInbox, withdrawCommand } from "../server/pending.ts";
+import { amendCommand, type PendingCommand, pendingCommands, withdrawCommand } from "../server/pending.ts";
 import { LEASE_TTL_MS } from "../server/start.ts";
 import { type ThreadUsage, usageOfThread } from "../server/thread-usage.ts";
-import { FIRST, loadAgent } from "../session/load.ts";
+import { loadAgent } from "../session/load.ts";
 import { retryStore } from "../session/store-retry.ts";
+import { type Advanced, type AdvanceOptions, advanceLoop } from "./advance.ts";
 import { AskSignals } from "./ask-signals.ts";
-import { type Decision, decideByEntry, notWaiting } from "./decide-by-entry.ts";
-import { DueThreads, waitingDeadlines } from "./due-threads.ts";
+import { type Decision, decideByEntry, ofEndedRequest } from "./decide-by-entry.ts";
+import { DueThreads, guarded, waitingDeadlines } from "./due-threads.ts";
+import { repeatedAsk, resultElsewhere } from "./held-thread.ts";
 import { listWaiting, type WaitingList } from "./list-waiting.ts";
 import { LiveThreads, type Used } from "./live-threads.ts";
-import type { AgentChoice, HostGetOptions, HostOptions, WaitingListOptions } from "./options.ts";
+import type { AgentChoice, HostGetOptions, HostOptions, ThreadReadOptions, WaitingListOptions } from "./options.ts";
 import { interruptedThreads, type Recovered, takeOverThreads } from "./recovery.ts";
 import { agentsOf, askedAgent, chooseAgent, type HostAgents, isOfAnotherHost, lastAsk } from "./thread-agent.ts";
+import { heldFrom, ThreadCommands } from "./thread-commands.ts";
 import { type Target, targetOf } from "./thread-token.ts";
 
 /** The default number of recovered requests that run at once. */
 const RECOVER_CONCURRENCY = 16;
-/** The cancel reason of a request whose signal was aborted. */
 
 /**
  * Runs an agent on many threads. Each thread has at most one live server. A released thread uses no memory.
@@ -65,18 +71,19 @@ const RECOVER_CONCURRENCY = 16;
  * const { text } = await request.result; // "4"
  * await host.stop();
  */
-export class AgentHost<Given extends AnyAgent = AnyAgent> implements AsyncDisposable {
-  readonly #options: HostOptions<Given>;
-  readonly #agents: HostAgents<Given>;
+export class AgentHost<Agent extends AnyAgent = AnyAgent> extends ThreadCommands<Agent> implements AsyncDisposable {
+  readonly #options: HostOptions<Agent>;
+  readonly #agents: HostAgents<Agent>;
   readonly #ports: RuntimePorts;
-  readonly #threads: LiveThreads<Given>;
+  readonly #threads: LiveThreads<Agent>;
   readonly #warn: (message: string) => void;
   /** Threads to start at a deadline, and those whose holder may be dead: they are checked when its claim has expired. */
   readonly #due: DueThreads;
   readonly #stopped = new AbortController();
   readonly #signals: AskSignals;
 
-  private constructor(options: HostOptions<Given>) {
+  private constructor(options: HostOptions<Agent>) {
+    super();
     this.#options = options;
     this.#ports = runtimePorts(options.ports);
     this.#warn = ignoreErrorsOf(options.warn ?? systemWarn);
@@ -86,13 +93,22 @@ export class AgentHost<Given extends AnyAgent = AnyAgent> implements AsyncDispos
       isStopped: () => this.#threads.isStopped,
       warn: this.#warn,
     });
-    this.#due = new DueThreads(this.#ports, (threadIds) => void this.#startDue(threadIds));
+    this.#due = new DueThreads(
+      this.#ports,
+      (threadIds) => void this.#startDue(threadIds),
+      guarded(options, this.#warn),
+    );
     this.#threads = new LiveThreads(this.#agents, options, this.#ports, (id) => this.#signals.forget(id), this.#due);
   }
 
-  static create<Given extends AnyAgent>(options: HostOptions<Given>): AgentHost<Given> {
+  static create<Agent extends AnyAgent>(options: HostOptions<Agent>): AgentHost<Agent> {
     checkHostOptions(options);
-    return new AgentHost<Given>(options);
+    return new AgentHost<Agent>(options);
+  }
+
+  /** The store of the threads, to list, watch and delete them. */
+  get store(): ThreadStore {
+    return this.#options.store;
   }
 
   /** The number of threads that are live now. */
@@ -104,12 +120,13 @@ export class AgentHost<Given extends AnyAgent = AnyAgent> implements AsyncDispos
    * The live server of a thread. It is started when there is none, and an interrupted request is resumed. It stops when the
    * thread is idle: call `get` again. With several agents, a thread that was not asked before needs `{ agent }`.
    */
-  async get(threadId: string, options: HostGetOptions<AgentContext<Given>> = {}): Promise<AgentServer<Given>> {
+  async get(threadId: string, options: HostGetOptions<AgentContext<Agent>> = {}): Promise<AgentServer<Agent>> {
     checkGetOptions(options);
     const { signal, ...start } = options;
     return this.#threads.use(
       threadId,
       async ({ server }) => {
+        await this.#threads.takePosted(threadId);
         const { request } = server;
         if (signal !== undefined && request !== undefined) this.#signals.follow(signal, threadId, request.id);
         return server;
@@ -125,24 +142,25 @@ export class AgentHost<Given extends AnyAgent = AnyAgent> implements AsyncDispos
   async ask<const Schema extends InputSchema>(
     threadId: string,
     content: Content | UserMessage,
-    options: AskOptions<AgentContext<Given>> & AgentChoice & AskOutput<Schema>,
+    options: AskOptions<AgentContext<Agent>> & AgentChoice & AskOutput<Schema>,
   ): Promise<AgentRequest<InferOutput<Schema>>>;
   async ask(
     threadId: string,
     content: Content | UserMessage,
-    ...given: AskArguments<AskOptions<AgentContext<Given>> & AgentChoice>
-  ): Promise<AgentRequest<AgentOutput<Given>>>;
+    ...given: AskArguments<AskOptions<AgentContext<Agent>> & AgentChoice>
+  ): Promise<AgentRequest<AgentOutput<Agent>>>;
   async ask(
     threadId: string,
     content: Content | UserMessage,
-    ...given: AskArguments<AskOptions<AgentContext<Given>> & AgentChoice>
-  ): Promise<AgentRequest<AgentOutput<Given>>> {
+    ...given: AskArguments<AskOptions<AgentContext<Agent>> & AgentChoice>
+  ): Promise<AgentRequest<AgentOutput<Agent>>> {
     const [all = {}] = given as [all?: AskOptions & AgentChoice]; // the type of the context does not matter here
     checkHostAskOptions(all);
-    const { agent, ...options } = all;
+    const { agent, ...relative } = all;
+    const options = withDates(relative, this.#ports.clock());
     const { signal, requestId, idempotencyRef } = options;
-    const ask = async ({ server, hosted }: Used<Given>): Promise<AgentRequest<AgentOutput<Given>>> => {
-      const request = await server.ask(content, ...([options] as AskArguments<AskOptions<AgentContext<Given>>>)); // as it was given
+    const ask = async ({ server, hosted }: Used<Agent>): Promise<AgentRequest<AgentOutput<Agent>>> => {
+      const request = await server.ask(content, ...([options] as AskArguments<AskOptions<AgentContext<Agent>>>)); // as it was given
       if (signal !== undefined && request.state !== "done") this.#signals.follow(signal, threadId, request.id);
       return hosted(request);
     };
@@ -151,7 +169,8 @@ export class AgentHost<Given extends AnyAgent = AnyAgent> implements AsyncDispos
       return await this.#threads.use(threadId, ask, { agent, claimWaitMs: 0 });
     } catch (error) {
       if (!ThreadHeldError.isInstance(error)) throw error;
-      const known = await this.#askedBefore(threadId, content, all, error);
+      const held = await this.#held(threadId, error, agent);
+      const known = (await repeatedAsk(held, content, all)) as AgentRequest<AgentOutput<Agent>> | undefined; // its result is of the definition's output
       return known ?? this.#threads.use(threadId, ask, { agent });
     }
   }
@@ -160,48 +179,49 @@ export class AgentHost<Given extends AnyAgent = AnyAgent> implements AsyncDispos
   async continueRequest(
     threadId: string,
     requestId: string,
-    options: Partial<AskOptions<AgentContext<Given>>> = {},
-  ): Promise<AgentRequest<AgentOutput<Given>>> {
+    options: Partial<AskOptions<AgentContext<Agent>>> = {},
+  ): Promise<AgentRequest<AgentOutput<Agent>>> {
     const { signal } = options;
+    const dated = withDates(options, this.#ports.clock());
     return this.#threads.use(threadId, async ({ server, hosted }) => {
-      const request = await server.continueRequest(requestId, options);
+      const request = await server.continueRequest(requestId, dated);
       if (signal !== undefined && request.state !== "done") this.#signals.follow(signal, threadId, request.id);
       return hosted(request);
     });
   }
 
-  /** A repeated ask does not wait for the claim: it is answered from the log, or refused because another process runs it. */
-  async #askedBefore(
+  /**
+   * The result of a request, as `result` of a server returns it. A request that has ended is read from the log while another
+   * process holds the thread; an open one is `thread_held` there.
+   */
+  async result(
     threadId: string,
-    content: Content | UserMessage,
-    options: AskOptions & AgentChoice,
-    { holder, until }: ThreadHeldError,
-  ): Promise<AgentRequest<AgentOutput<Given>> | undefined> {
-    const { store } = this.#options;
-    const ports = this.#ports;
-    const agent = await this.#agentOf(threadId, options.agent);
-    const thread = await retryStore(ports, () => store.load(threadId, { last: FIRST }));
-    if (thread === undefined) return undefined;
-    const suspension = { reason: "lost", holder } as const;
-    const log = {
-      agent: { thread },
-      options: { definition: agent, store, ports },
-      stopped: this.#stopped.signal,
-      suspension,
-    };
+    requestId: string,
+    options: ResultOptions = {},
+  ): Promise<RequestResult<AgentOutput<Agent>>> {
     try {
-      const request = await askedBefore(log, content, options);
-      return request as AgentRequest<AgentOutput<Given>> | undefined; // its result is of the definition's output
+      return await this.command(threadId, "result", (server) => server.result(requestId, options));
     } catch (error) {
-      const isOpen = RequestError.isInstance(error) && error.code === "request_suspended";
-      throw isOpen ? new ThreadHeldError(threadId, holder, until, error.requestId) : error;
+      if (!ThreadHeldError.isInstance(error)) throw error;
+      const result = await resultElsewhere(await this.#held(threadId, error), requestId, options);
+      return result as RequestResult<AgentOutput<Agent>>; // the result has the output type of the definition
     }
   }
 
+  async #held(threadId: string, held: ThreadHeldError, wanted?: string): Promise<Parameters<typeof repeatedAsk>[0]> {
+    return {
+      ...this.#log,
+      threadId,
+      agent: await this.#agentOf(threadId, wanted),
+      stopped: this.#stopped.signal,
+      held,
+    };
+  }
+
   /** Resumes the open request; undefined when there is none. With a token, it must be the request of the token. */
-  async resume(threadIdOrToken: string): Promise<AgentRequest<AgentOutput<Given>> | undefined> {
+  async resume(threadIdOrToken: string): Promise<AgentRequest<AgentOutput<Agent>> | undefined> {
     const { threadId, requestId, agent } = await this.#target(threadIdOrToken);
-    const resumed = async ({ server, hosted }: Used<Given>) => {
+    const resumed = async ({ server, hosted }: Used<Agent>) => {
       const { request } = server;
       const isOf = request !== undefined && (requestId === undefined || request.id === requestId);
       return isOf ? hosted(request) : undefined;
@@ -232,11 +252,15 @@ export class AgentHost<Given extends AnyAgent = AnyAgent> implements AsyncDispos
   }
 
   /**
-   * The thread as it is now. Of a long one only the end: query all of it with `store.read(threadId, { kinds, refs })`. Reads
-   * claim nothing: a thread that is not live here, or that another process holds, is read from the store.
+   * The thread as it is now. Of a long one only the end, unless `whole` is set. Reads claim nothing: a thread that is not
+   * live here, or that another process holds, is read from the store.
    */
-  async thread(threadId: string): Promise<Thread> {
-    return (await this.#read(threadId)).thread;
+  async thread(threadId: string, options: ThreadReadOptions = {}): Promise<Thread> {
+    checkThreadOptions(options);
+    const { whole = false } = options;
+    const { thread } = await this.#read(threadId);
+    if (!whole || thread.firstSeq === 0) return thread;
+    return (await retryStore(this.#ports, () => this.#options.store.load(threadId))) ?? thread;
   }
 
   /** The calls of a thread that wait for a decision or a result from outside, in order. Claims nothing. */
@@ -276,14 +300,14 @@ export class AgentHost<Given extends AnyAgent = AnyAgent> implements AsyncDispos
    */
   async approve(threadIdOrToken: string, toolCallId: string, options: ApproveOptions = {}): Promise<void> {
     checkDecider("approve", options);
-    const here = (server: AgentServer<Given>) => server.approve(toolCallId, options);
+    const here = (server: AgentServer<Agent>) => server.approve(toolCallId, options);
     return this.#decide(threadIdOrToken, here, { ...options, toolCallId, approved: true });
   }
 
   /** Refuses a call that waits for approval, as `approve` allows one. */
   async deny(threadIdOrToken: string, toolCallId: string, options: DecideOptions = {}): Promise<void> {
     checkDecider("deny", options);
-    const here = (server: AgentServer<Given>) => server.deny(toolCallId, options);
+    const here = (server: AgentServer<Agent>) => server.deny(toolCallId, options);
     return this.#decide(threadIdOrToken, here, { ...options, toolCallId, approved: false });
   }
 
@@ -295,41 +319,21 @@ export class AgentHost<Given extends AnyAgent = AnyAgent> implements AsyncDispos
     options: SenderOptions = {},
   ): Promise<void> {
     checkSenderOptions("answer", options);
-    const here = (server: AgentServer<Given>) => server.answer(toolCallId, output, options);
+    const here = (server: AgentServer<Agent>) => server.answer(toolCallId, output, options);
     await this.#decide(threadIdOrToken, here, { ...options, toolCallId, output });
   }
 
   /** The permission rules of a thread, as `server.rules` lists them. Claims nothing. */
   async rules(threadId: string): Promise<readonly PermissionRule[]> {
-    return rulesOf(await this.#read(threadId));
+    const agent = await this.#read(threadId);
+    const of = await this.#agentOf(threadId).catch(this.#unlessAsked(threadId, undefined));
+    return rulesOf({ ...agent, settings: { modes: of?.modes, ...agent.settings } });
   }
 
-  /** Revokes a rule; false when no rule has this id. While another process runs the thread: `thread_held`. */
-  revokeRule(threadId: string, id: string, options?: Decider): Promise<boolean> {
-    return this.#command(threadId, (server) => server.revokeRule(id, options));
-  }
-
-  /** Adds a message of the user to the running request of a thread. While another process runs it: `thread_held`. */
-  steer(
-    threadId: string,
-    content: Content,
-    options?: SteerOptions & { readonly skip?: boolean },
-  ): Promise<SteerAnswer> {
-    return this.#command(threadId, (server) => server.steer(content, options));
-  }
-
-  /** Adds a message of another source, which the log names. While another process runs the thread: `thread_held`. */
-  inject(
-    threadId: string,
-    content: Content,
-    options: SteerOptions & { readonly source: string },
-  ): Promise<SteerAnswer> {
-    return this.#command(threadId, (server) => server.inject(content, options));
-  }
-
-  /** Adds a message for the end of the request. While another process runs the thread: `thread_held`. */
-  followUp(threadId: string, content: Content, options?: SteerOptions): Promise<SteerAnswer> {
-    return this.#command(threadId, (server) => server.followUp(content, options));
+  /** Does what is due on a thread, and waits until nothing runs. While another process holds the thread: `thread_held`. */
+  async advance(threadId: string, options: AdvanceOptions = {}): Promise<Advanced> {
+    checkAdvanceOptions(options);
+    return this.#threads.use(threadId, ({ loop }) => advanceLoop(loop, options), { claimWaitMs: 0 });
   }
 
   /**
@@ -341,15 +345,13 @@ export class AgentHost<Given extends AnyAgent = AnyAgent> implements AsyncDispos
   }
 
   /** Replaces the content of a waiting ask or message. If it was delivered in the meantime, it is `command_settled`. */
-  async amend(threadId: string, id: string, content: Content): Promise<void> {
-    await amendCommand(this.#place(threadId), id, content);
-    await rereadInbox(this.#threads.live(threadId));
+  async amend(threadId: string, id: string, change: Content | CommandChange): Promise<void> {
+    await this.#threads.reread(threadId, await amendCommand(this.#place(threadId), id, change));
   }
 
   /** Withdraws a waiting command. If it was delivered in the meantime, it is `command_settled`. */
   async withdraw(threadId: string, id: string): Promise<void> {
-    await withdrawCommand(this.#place(threadId), id);
-    await rereadInbox(this.#threads.live(threadId));
+    await this.#threads.reread(threadId, await withdrawCommand(this.#place(threadId), id));
   }
 
   /** Cancels the request of a thread, as `cancel` of a server does. While another process runs it: `thread_held`. */
@@ -366,7 +368,7 @@ export class AgentHost<Given extends AnyAgent = AnyAgent> implements AsyncDispos
     reason?: string,
     options?: CancelRequestOptions,
   ): Promise<boolean | readonly PendingCommand[]> {
-    const cancelled = this.#command<boolean | readonly PendingCommand[]>(threadId, (server) =>
+    const cancelled = this.command<boolean | readonly PendingCommand[]>(threadId, "cancel", (server) =>
       server.cancel(requestId, reason, options),
     );
     return cancelled.catch(
@@ -406,7 +408,7 @@ export class AgentHost<Given extends AnyAgent = AnyAgent> implements AsyncDispos
   }
 
   /** The agent of a thread that is not live here. */
-  async #agentOf(threadId: string, wanted?: string): Promise<Given> {
+  async #agentOf(threadId: string, wanted?: string): Promise<Agent> {
     return chooseAgent(this.#agents, threadId, await askedAgent(this.#log, threadId), wanted);
   }
 
@@ -431,12 +433,12 @@ export class AgentHost<Given extends AnyAgent = AnyAgent> implements AsyncDispos
 
   async #decide(
     threadIdOrToken: string,
-    here: (server: AgentServer<Given>) => Promise<void>,
+    here: (server: AgentServer<Agent>) => Promise<void>,
     decision: Decision,
   ): Promise<void> {
     const { threadId, requestId, agent: wanted } = await this.#target(threadIdOrToken);
-    const decided = async (server: AgentServer<Given>): Promise<void> => {
-      if (requestId !== undefined && server.request?.id !== requestId) throw notWaiting(decision.toolCallId);
+    const decided = async (server: AgentServer<Agent>): Promise<void> => {
+      if (requestId !== undefined && server.request?.id !== requestId) throw ofEndedRequest(requestId);
       await here(server);
     };
     try {
@@ -449,9 +451,13 @@ export class AgentHost<Given extends AnyAgent = AnyAgent> implements AsyncDispos
     }
   }
 
-  /** A request of another process cannot be reached: `thread_held`, without waiting for the claim. */
-  #command<Answer>(threadId: string, send: (server: AgentServer<Given>) => Promise<Answer> | Answer): Promise<Answer> {
-    return this.#threads.use(threadId, async ({ server }) => send(server), { claimWaitMs: 0 });
+  protected override command<Answer>(
+    threadId: string,
+    what: string,
+    send: (server: AgentServer<Agent>) => Promise<Answer> | Answer,
+  ): Promise<Answer> {
+    const sent = this.#threads.use(threadId, async ({ server }) => send(server), { claimWaitMs: 0 });
+    return sent.catch(heldFrom(what));
   }
 
   /** The holder may have died when a decision was written. Then this host resumes the request. */
@@ -464,8 +470,8 @@ export class AgentHost<Given extends AnyAgent = AnyAgent> implements AsyncDispos
   async #startDue(threadIds: readonly string[]): Promise<void> {
     const { leaseTtlMs = LEASE_TTL_MS } = this.#options;
     await this.#takeOver(threadIds, Math.max(this.#claimWaitMs, leaseTtlMs), (threadId, error) => {
-      const isAgain = HeddleError.isInstance(error) && error.retryable && !this.#threads.isStopped;
-      if (isAgain) this.#due.set(threadId, this.#ports.clock() + leaseTtlMs);
+      if (HeddleError.isInstance(error) && error.retryable && !this.#threads.isStopped)
+        this.#due.set(threadId, this.#ports.clock() + leaseTtlMs);
     });
   }
 
@@ -481,18 +487,14 @@ export class AgentHost<Given extends AnyAgent = AnyAgent> implements AsyncDispos
       waitMs,
       signal: this.#stopped.signal,
       hasRequest: (threadId) => this.#threads.hasRequest(threadId),
-      takeOver: (threadId) => this.#threads.use(threadId, async ({ server }) => server.request, { claimWaitMs: 0 }),
+      takeOver: (threadId) => this.#threads.takeOver(threadId),
       failed: (threadId, error) => {
         failed(threadId, error);
-        this.#warnNotRecovered(threadId, error);
+        // A damaged thread must not stop the recovery of the others. Threads of other agents are left to their hosts.
+        if (this.#threads.isStopped || isOfAnotherHost(error)) return;
+        const why = HeddleError.isInstance(error) ? error.message : "it met an error that is not known.";
+        this.#warn(`Thread ${threadId} could not be recovered: ${why}`);
       },
     });
-  }
-
-  /** A damaged thread must not stop the recovery of the others. Threads of other agents are left to their hosts. */
-  #warnNotRecovered(threadId: string, error: unknown): void {
-    if (this.#threads.isStopped || isOfAnotherHost(error)) return;
-    const why = HeddleError.isInstance(error) ? error.message : "it met an error that is not known.";
-    this.#warn(`Thread ${threadId} could not be recovered: ${why}`);
   }
 }

@@ -6,11 +6,13 @@ import { type OpenCall, type Run, withRefs } from "../../agent/react/state.ts";
 import { isInTime } from "../../agent/react/tools.ts";
 import { ConflictError, threadNotFound } from "../../stores/errors.ts";
 import type { ThreadStore } from "../../stores/port.ts";
+import { foreignChange } from "../live/schedule.ts";
 import { changedStatus } from "../live/thread-metadata.ts";
 import { append } from "../perform/answer.ts";
 import type { RuntimePorts } from "../ports.ts";
 import { RequestError } from "../request/request-error.ts";
 import { commandRefs, decisionOf, rememberOf } from "../server/command-refs.ts";
+import { notWaiting } from "../server/not-waiting.ts";
 import type { ApproveOptions, SenderOptions } from "../server/options.ts";
 import { settingsFor } from "../server/settings.ts";
 import { loadAgent } from "../session/load.ts";
@@ -41,11 +43,13 @@ export async function decideByEntry(place: Elsewhere, decision: Decision): Promi
     const { run } = before.state;
     const isOf = run !== undefined && (requestId === undefined || run.requestId === requestId);
     const decided = isOf ? await decidedBy(place, before, run, decision) : undefined;
-    if (decided === undefined) throw notWaiting(decision.toolCallId);
+    if (decided === undefined) throw notWaiting(before, decision.toolCallId);
     try {
       // The status is written too: if the holder has died, `recover` has to find the thread.
       const { agent: after } = decided;
-      await append({ store, ports, threadId }, undefined, { before, after, metadata: changedStatus(before, after) });
+      const metadata = changedStatus(before, after);
+      const schedule = foreignChange(before, after);
+      await append({ store, ports, threadId }, undefined, { before, after, metadata, schedule });
       return;
     } catch (error) {
       if (!ConflictError.isInstance(error)) throw error; // another process has written: read the log again
@@ -104,7 +108,7 @@ function isForOutside({ tools, guardTools }: AnyAgent, { call, status }: OpenCal
   return status === "open" && !asksFirst;
 }
 
-export function notWaiting(toolCallId: string): RequestError {
-  const message = `No call ${toolCallId} waits for this. It was decided before, its deadline has passed, or its request has ended.`;
-  return new RequestError({ code: "not_waiting", message });
+/** The error of a decision with the token of a request that is not open any more. */
+export function ofEndedRequest(requestId: string): RequestError {
+  return new RequestError({ code: "not_waiting", message: `The request ${requestId} of the token has ended.` });
 }

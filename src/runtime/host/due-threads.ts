@@ -1,33 +1,43 @@
-import { nextDue } from "../../agent/react/agent.ts";
 import type { ThreadStore } from "../../stores/port.ts";
 import { HeddleError } from "../../thread/errors.ts";
-import type { Live } from "../live/live.ts";
 import type { RuntimePorts } from "../ports.ts";
 import { retryStore } from "../session/store-retry.ts";
 
-/** When a released thread must start by itself: at the next deadline of its approvals, its request or the asks that wait. */
-export function dueTime({ agent, asks }: Pick<Live, "agent" | "asks">): number | undefined {
-  const times = [nextDue(agent), ...asks.map(({ options }) => options.deadline)].filter((at) => at !== undefined);
-  return times.length === 0 ? undefined : Math.min(...times);
+/** Has a host look at a thread at a time. The default is one timer of the host, for the nearest time. */
+export interface Scheduler {
+  /**
+   * Has `host.advance(threadId)` called at this time, at least once. Called after the commit that made the time, in milliseconds
+   * since 1970, and again by `recover`. An error that it throws is a warning.
+   */
+  readonly wake: (threadId: string, at: number) => void | Promise<void>;
 }
 
 /** When threads that are not live here must start. There is one timer, for the nearest time. */
 export class DueThreads {
   readonly #ports: RuntimePorts;
   readonly #start: (threadIds: readonly string[]) => void;
+  readonly #scheduler: Scheduler | undefined;
   readonly #times = new Map<string, number>();
   #timer: { readonly at: number; readonly cancel: () => void } | undefined;
 
-  constructor(ports: RuntimePorts, start: (threadIds: readonly string[]) => void) {
+  /** `scheduler`: it has the times, in place of the timer. */
+  constructor(ports: RuntimePorts, start: (threadIds: readonly string[]) => void, scheduler: Scheduler | undefined) {
     this.#ports = ports;
     this.#start = start;
+    this.#scheduler = scheduler;
   }
 
   /** `at`: by the clock. Undefined: the thread has no deadline. */
   set(threadId: string, at: number | undefined): void {
+    if (this.#scheduler !== undefined) return void (at !== undefined && this.#scheduler.wake(threadId, at));
     if (at === undefined) this.#times.delete(threadId);
     else this.#times.set(threadId, at);
     if (at !== undefined && at < (this.#timer?.at ?? Number.POSITIVE_INFINITY)) this.#setTimer(at);
+  }
+
+  /** The time of a live thread is durable. The timers of the thread follow it themselves. */
+  committed(threadId: string, at: number): void {
+    void this.#scheduler?.wake(threadId, at);
   }
 
   /** Keeps a time of the thread that comes earlier. */
@@ -55,6 +65,27 @@ export class DueThreads {
     this.#setTimer(Array.from(this.#times.values()).reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY));
     if (due.length > 0) this.#start(due);
   }
+}
+
+/** The scheduler of a host. Its errors are warnings, because the times are stored. */
+export function guarded(
+  { scheduler }: { readonly scheduler?: Scheduler | undefined },
+  warn: (message: string) => void,
+): Scheduler | undefined {
+  if (scheduler === undefined) return undefined;
+  const failed = (threadId: string, error: unknown): void => {
+    const why = error instanceof Error ? error.message : String(error);
+    warn(`Thread ${threadId}: the scheduler failed, and the thread starts at its next recovery: ${why}`);
+  };
+  return {
+    wake: async (threadId, at) => {
+      try {
+        await scheduler.wake(threadId, at);
+      } catch (error) {
+        failed(threadId, error);
+      }
+    },
+  };
 }
 
 /** The deadlines of all waiting threads of these agents, by thread. None where the store keeps no list of waiting calls. */

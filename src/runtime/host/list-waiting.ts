@@ -24,7 +24,7 @@ interface ListedWaitingCall extends Omit<WaitingCall, "arguments"> {
   readonly since: number;
 }
 
-const KINDS = ["approval", "answer"] as const;
+const KINDS = ["approval", "answer", "sleep"] as const;
 
 /** Rows of other kinds, which other programs may have written, are left out. */
 export async function listWaiting(

@@ -6,6 +6,7 @@ import { StaleHolderError, ThreadHeldError } from "../../stores/errors.ts";
 import { checkName } from "../../thread/options.ts";
 import type { Thread } from "../../thread/thread.ts";
 import { giving } from "../live/asks.ts";
+import { dueTime } from "../live/schedule.ts";
 import type { Loop } from "../loop.ts";
 import type { RegisteredTool } from "../perform/scene.ts";
 import type { RuntimePorts } from "../ports.ts";
@@ -13,25 +14,27 @@ import type { AgentRequest } from "../request/request.ts";
 import { RequestError } from "../request/request-error.ts";
 import { AgentServer } from "../server/agent-server.ts";
 import type { ServerOptions, StopOptions } from "../server/options.ts";
+import { rereadInbox } from "../server/pending.ts";
 import { factsOf } from "../server/request-values.ts";
 import { LEASE_TTL_MS } from "../server/start.ts";
 import { NodeLease } from "../session/node-lease.ts";
 import { inTime, untilAborted } from "../time-limits.ts";
-import { type DueThreads, dueTime } from "./due-threads.ts";
+import { reschedule } from "./advance.ts";
+import type { DueThreads } from "./due-threads.ts";
 import { HostedRequest } from "./hosted-request.ts";
 import type { HostGetOptions, HostOptions } from "./options.ts";
-import { agentMismatch, askedAgent, chooseAgent, type HostAgents } from "./thread-agent.ts";
+import { agentMismatch, askedAgent, chooseAgent, type HostAgents, waitingAgent } from "./thread-agent.ts";
 
 const IDLE_MS = 10_000;
 /** How long the store has to end the lease when the host stops. */
 const LEASE_END_MS = 10_000;
 
-interface Live<Given extends AnyAgent> {
+interface Live<Agent extends AnyAgent> {
   /** The agent that the newest ask named before the thread was claimed. */
   readonly asked: Promise<string | undefined>;
   /** The agent that runs the thread, and its server. Set by the first caller whose agent is accepted. */
-  agent: Given | undefined;
-  server: Promise<AgentServer<Given>> | undefined;
+  agent: Agent | undefined;
+  server: Promise<AgentServer<Agent>> | undefined;
   /** Set when the thread has started. */
   thread: Loop | undefined;
   /** Whether the start waits for the claim up to the host's `claimWaitMs`. */
@@ -43,24 +46,25 @@ interface Live<Given extends AnyAgent> {
   keep: () => void;
   /** The number of calls that use the thread now. */
   users: number;
-  /** The request that was returned last. */
-  hosted: HostedRequest<AgentOutput<Given>> | undefined;
+  /** The requests that were returned and have not ended: the open one, and those of asks with a time. */
+  hosted: readonly HostedRequest<AgentOutput<Agent>>[];
 }
 
 /** The argument of a function that uses a thread. */
-export interface Used<Given extends AnyAgent> {
-  readonly server: AgentServer<Given>;
+export interface Used<Agent extends AnyAgent> {
+  readonly server: AgentServer<Agent>;
+  readonly loop: Loop;
   /** The request as the host returns it. */
-  readonly hosted: (request: AgentRequest<AgentOutput<Given>>) => AgentRequest<AgentOutput<Given>>;
+  readonly hosted: (request: AgentRequest<AgentOutput<Agent>>) => AgentRequest<AgentOutput<Agent>>;
 }
 
-type Start<Given extends AnyAgent> = Pick<ServerOptions<Given>, "claimWaitMs"> &
-  Omit<HostGetOptions<AgentContext<Given>>, "signal">;
+type Start<Agent extends AnyAgent> = Pick<ServerOptions<Agent>, "claimWaitMs"> &
+  Omit<HostGetOptions<AgentContext<Agent>>, "signal">;
 
 /** The live threads of a host. A thread is started for its first caller, and released when it is idle. */
-export class LiveThreads<Given extends AnyAgent> {
-  readonly #options: Omit<ServerOptions<Given>, "agent" | "threadId">;
-  readonly #agents: HostAgents<Given>;
+export class LiveThreads<Agent extends AnyAgent> {
+  readonly #options: Omit<ServerOptions<Agent>, "agent" | "threadId">;
+  readonly #agents: HostAgents<Agent>;
   readonly #idleMs: number;
   readonly #ports: RuntimePorts;
   /** The lease of this host; undefined where the store keeps none. */
@@ -68,7 +72,7 @@ export class LiveThreads<Given extends AnyAgent> {
   /** Called when a request has ended here. */
   readonly #ended: (requestId: string) => void;
   readonly #due: DueThreads;
-  readonly #live = new Map<string, Live<Given>>();
+  readonly #live = new Map<string, Live<Agent>>();
   /** The tools that were registered on a thread. They stay when it is released. */
   readonly #registered = new Map<string, Map<string, RegisteredTool>>();
   /** Threads that are being released. A caller that needs one waits for its release. */
@@ -76,8 +80,14 @@ export class LiveThreads<Given extends AnyAgent> {
   #isStopped = false;
 
   constructor(
-    agents: HostAgents<Given>,
-    { idleMs = IDLE_MS, revocations: _ofTokens, recoverConcurrency: _ofHost, ...all }: HostOptions<Given>,
+    agents: HostAgents<Agent>,
+    {
+      idleMs = IDLE_MS,
+      revocations: _ofTokens,
+      recoverConcurrency: _ofHost,
+      scheduler: _ofDue,
+      ...all
+    }: HostOptions<Agent>,
     ports: RuntimePorts,
     ended: (requestId: string) => void,
     due: DueThreads,
@@ -107,6 +117,11 @@ export class LiveThreads<Given extends AnyAgent> {
     return loop?.isHeld ? loop : undefined;
   }
 
+  /** Takes an ask that was posted to a live thread. A thread that starts takes it by itself. */
+  takePosted(threadId: string): Promise<void> {
+    return takePosted(this.live(threadId));
+  }
+
   /** Whether a request runs or waits on a thread that is live here. */
   hasRequest(threadId: string): boolean {
     return this.#live.get(threadId)?.thread?.current !== undefined;
@@ -118,8 +133,8 @@ export class LiveThreads<Given extends AnyAgent> {
    */
   async use<Answer>(
     threadId: string,
-    use: (used: Used<Given>) => Promise<Answer>,
-    start: Start<Given> = {},
+    use: (used: Used<Agent>) => Promise<Answer>,
+    start: Start<Agent> = {},
   ): Promise<Answer> {
     const joined = this.#live.get(threadId);
     try {
@@ -135,8 +150,8 @@ export class LiveThreads<Given extends AnyAgent> {
 
   async #use<Answer>(
     threadId: string,
-    use: (used: Used<Given>) => Promise<Answer>,
-    start: Start<Given>,
+    use: (used: Used<Agent>) => Promise<Answer>,
+    start: Start<Agent>,
   ): Promise<Answer> {
     checkName("threadId", threadId); // without this check, all callers without an id would share a generated one
     for (let left = this.#leaving.get(threadId); left !== undefined; left = this.#leaving.get(threadId)) {
@@ -158,13 +173,34 @@ export class LiveThreads<Given extends AnyAgent> {
       }
       live.server ??= this.#start(threadId, live, agent, start);
       const server = await live.server;
-      await live.thread?.confirmHeld();
-      if (live.thread !== undefined) await give(live.thread, start);
-      return await use({ server, hosted: (request) => hosted(live, request) });
+      const { thread: loop } = live;
+      if (loop === undefined) throw stopped(); // a server that has started has its loop
+      await loop.confirmHeld();
+      await give(loop, start);
+      return await use({ server, loop, hosted: (request) => hosted(live, request) });
     } finally {
       live.users -= 1;
       this.#releaseLater(threadId, live);
     }
+  }
+
+  /** Claims the thread without waiting, and resumes its request. Without one, the time of the thread held no longer. */
+  takeOver(threadId: string): Promise<AgentRequest | undefined> {
+    const isLive = this.live(threadId) !== undefined; // otherwise the start may close the request, as failed
+    const taken = async ({ loop }: Used<Agent>) => {
+      const last = loop.request(loop.live.request?.id ?? "");
+      const request = loop.current ?? (isLive ? undefined : last);
+      if (request === undefined) await reschedule(loop);
+      return request;
+    };
+    return this.use(threadId, taken, { claimWaitMs: 0 });
+  }
+
+  /** After a change of its inbox. With another time of an ask, the thread is due at another time, also when it is not live. */
+  async reread(threadId: string, isTimed: boolean): Promise<void> {
+    const live = this.live(threadId);
+    if (live !== undefined || !isTimed) return rereadInbox(live);
+    await this.takeOver(threadId).catch(() => undefined); // another process holds it
   }
 
   async stop(options: StopOptions): Promise<void> {
@@ -178,9 +214,9 @@ export class LiveThreads<Given extends AnyAgent> {
   }
 
   /** Registers the thread, and reads its agent before it is claimed. */
-  #enter(threadId: string): Live<Given> {
+  #enter(threadId: string): Live<Agent> {
     const wanted = new AbortController();
-    const live: Live<Given> = {
+    const live: Live<Agent> = {
       asked: untilAborted(wanted.signal, () => this.#asked(threadId)),
       agent: undefined,
       server: undefined,
@@ -190,18 +226,20 @@ export class LiveThreads<Given extends AnyAgent> {
       registered: this.#registered.get(threadId) ?? new Map<string, RegisteredTool>(),
       keep: () => undefined,
       users: 0,
-      hosted: undefined,
+      hosted: [],
     };
     this.#live.set(threadId, live);
     return live;
   }
 
-  #asked(threadId: string, loaded?: Thread): Promise<string | undefined> {
-    return askedAgent({ store: this.#options.store, ports: this.#ports }, threadId, loaded);
+  async #asked(threadId: string, loaded?: Thread): Promise<string | undefined> {
+    const log = { store: this.#options.store, ports: this.#ports };
+    const asked = await askedAgent(log, threadId, loaded);
+    return asked === undefined && this.#agents.size > 1 ? waitingAgent(log, threadId) : asked;
   }
 
   /** The agent for a caller. Each caller chooses for itself, so that it does not get the refusal of another caller. */
-  async #agentFor(threadId: string, live: Live<Given>, given: string | undefined): Promise<Given> {
+  async #agentFor(threadId: string, live: Live<Agent>, given: string | undefined): Promise<Agent> {
     const { signal } = live.wanted;
     try {
       const before = await live.asked;
@@ -220,10 +258,10 @@ export class LiveThreads<Given extends AnyAgent> {
 
   #start(
     threadId: string,
-    live: Live<Given>,
-    agent: Given,
-    { claimWaitMs, context, tools }: Start<Given>,
-  ): Promise<AgentServer<Given>> {
+    live: Live<Agent>,
+    agent: Agent,
+    { claimWaitMs, context, tools }: Start<Agent>,
+  ): Promise<AgentServer<Agent>> {
     live.agent = agent;
     live.isPatient = claimWaitMs === undefined;
     const lost = (): void => this.#release(threadId, live, { graceMs: 0 });
@@ -239,14 +277,15 @@ export class LiveThreads<Given extends AnyAgent> {
       if (kind === "request_completed" || kind === "request_failed" || kind === "request_cancelled")
         this.#ended(requestId);
     };
+    const wake = (at: number): void => this.#due.committed(threadId, at);
     // Before the claim, another process may have asked another agent.
     const first = async ({ thread }: ReactAgent): Promise<undefined> => {
       const asked = await this.#asked(threadId, thread);
       if (asked !== undefined && asked !== agent.name) throw agentMismatch(threadId, asked, agent.name, true);
     };
-    const server = AgentServer.open<Given>(
+    const server = AgentServer.open<Agent>(
       { ...this.#options, ...own, agent, threadId, signal: live.wanted.signal },
-      { lost, opened, listen, first, registered: live.registered, lease: this.#lease },
+      { lost, opened, listen, wake, first, registered: live.registered, lease: this.#lease },
     );
     server.catch(() => {
       if (this.#live.get(threadId) === live) this.#live.delete(threadId); // the next caller tries again
@@ -255,24 +294,26 @@ export class LiveThreads<Given extends AnyAgent> {
   }
 
   /** Releases an idle thread after a while. A waiting request needs no process: it is in the log. */
-  #releaseLater(threadId: string, live: Live<Given>): void {
+  #releaseLater(threadId: string, live: Live<Agent>): void {
     if (live.users > 0 || this.#live.get(threadId) !== live) return;
     if (live.server === undefined) return void this.#live.delete(threadId);
     live.keep();
     live.keep = this.#ports.after(this.#idleMs, () => void this.#releaseIfIdle(threadId, live));
   }
 
-  async #releaseIfIdle(threadId: string, live: Live<Given>): Promise<void> {
+  async #releaseIfIdle(threadId: string, live: Live<Agent>): Promise<void> {
     const server = await live.server?.catch(() => undefined);
+    await takePosted(live.thread);
     if (server === undefined || live.users > 0 || this.#live.get(threadId) !== live) return;
     const { request } = server;
+    const watched = live.hosted.find(({ isWatched }) => isWatched);
     if (request?.state === "running") this.#releaseAfter(request.settled(), threadId, live);
-    else if (live.hosted?.isWatched) this.#releaseAfter(live.hosted.unwatched(), threadId, live);
+    else if (watched !== undefined) this.#releaseAfter(watched.unwatched(), threadId, live);
     else this.#release(threadId, live, { graceMs: 0 });
   }
 
   /** Waits for the end of the work instead of polling, because `idleMs` may be 0. */
-  #releaseAfter(work: Promise<unknown>, threadId: string, live: Live<Given>): void {
+  #releaseAfter(work: Promise<unknown>, threadId: string, live: Live<Agent>): void {
     let isKept = false;
     live.keep();
     live.keep = () => {
@@ -289,7 +330,7 @@ export class LiveThreads<Given extends AnyAgent> {
     this.#due.set(threadId, at === undefined || at > now ? at : now + leaseTtlMs);
   }
 
-  #release(threadId: string, live: Live<Given>, options: StopOptions): void {
+  #release(threadId: string, live: Live<Agent>, options: StopOptions): void {
     if (this.#live.get(threadId) !== live) return;
     live.keep();
     this.#live.delete(threadId);
@@ -303,6 +344,11 @@ export class LiveThreads<Given extends AnyAgent> {
   }
 }
 
+async function takePosted(loop: Loop | undefined): Promise<void> {
+  await rereadInbox(loop);
+  if (loop !== undefined && loop.current === undefined) await loop.nextAsk();
+}
+
 /** Sets the context and the tools of the open request. */
 async function give(
   loop: Loop,
@@ -312,18 +358,18 @@ async function give(
   if (context === undefined && tools === undefined) return;
   const facts = tools && (await factsOf(tools, loop.hookLimit));
   if (id === undefined) return;
-  if (tools !== undefined) loop.lend(id, { tools });
+  if (tools !== undefined) loop.setTransient(id, { tools });
   await loop.change(giving(id, { context, tools: facts }));
 }
 
-function hosted<Given extends AnyAgent>(
-  live: Live<Given>,
-  request: AgentRequest<AgentOutput<Given>>,
-): AgentRequest<AgentOutput<Given>> {
-  const isPast = request.state === "done" && live.hosted !== undefined && live.hosted.id !== request.id;
-  if (isPast) return new HostedRequest(request); // the open request may have a reader
-  if (live.hosted?.isOf(request) !== true) live.hosted = new HostedRequest(request);
-  return live.hosted;
+function hosted<Agent extends AnyAgent>(
+  live: Live<Agent>,
+  request: AgentRequest<AgentOutput<Agent>>,
+): AgentRequest<AgentOutput<Agent>> {
+  const known = live.hosted.find((one) => one.isOf(request));
+  const made = known ?? new HostedRequest(request);
+  live.hosted = [...live.hosted.filter((one) => one !== known && one.state !== "done"), made];
+  return made;
 }
 
 function isAskedMeanwhile(error: unknown): boolean {

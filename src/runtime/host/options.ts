@@ -3,10 +3,11 @@ import type { Tools } from "../../agent/definition/tool.ts";
 import type { WaitingCall } from "../../agent/react/agent.ts";
 import type { Revocations } from "../../checkpoint/config.ts";
 import type { ServerOptions } from "../server/options.ts";
+import type { Scheduler } from "./due-threads.ts";
 
 /** Which waiting calls of all threads to list. */
 export interface WaitingListOptions {
-  /** Only approvals, or only answers. Default: both. */
+  /** Only approvals, answers or sleeps. Default: all. */
   readonly kind?: WaitingCall["kind"] | undefined;
   /** The most calls of a page, 1 to 1,000. Default 50. */
   readonly limit?: number | undefined;
@@ -15,12 +16,12 @@ export interface WaitingListOptions {
 }
 
 /** The agent or agents, the store, and how long a host keeps idle threads live. The rest is as for a server. */
-export type HostOptions<Given extends AnyAgent> = ServedAgents<Given> & HostFields<Given>;
+export type HostOptions<Agent extends AnyAgent> = ServedAgents<Agent> & HostFields<Agent>;
 
-type ServedAgents<Given extends AnyAgent> =
+type ServedAgents<Agent extends AnyAgent> =
   | {
       /** The agent of all threads of this host. */
-      readonly agent: Given;
+      readonly agent: Agent;
       /** Only in place of `agent`. Default: none. */
       readonly agents?: undefined;
     }
@@ -28,7 +29,7 @@ type ServedAgents<Given extends AnyAgent> =
       /** Only in place of `agents`. Default: none. */
       readonly agent?: undefined;
       /** Several agents by name, or a list of agents with names. */
-      readonly agents: { readonly [name: string]: Given } | readonly Given[];
+      readonly agents: { readonly [name: string]: Agent } | readonly Agent[];
     };
 
 /** The choice of an agent by name. */
@@ -37,7 +38,7 @@ export interface AgentChoice {
   readonly agent?: string | undefined;
 }
 
-interface HostFields<Given extends AnyAgent> extends Omit<ServerOptions<Given>, "agent" | "threadId" | "signal"> {
+interface HostFields<Agent extends AnyAgent> extends Omit<ServerOptions<Agent>, "agent" | "threadId" | "signal"> {
   /**
    * Milliseconds that a thread stays claimed and loaded while no request runs and its events have no reader. Default 10
    * 000.
@@ -45,8 +46,16 @@ interface HostFields<Given extends AnyAgent> extends Omit<ServerOptions<Given>, 
   readonly idleMs?: number | undefined;
   /** The number of requests that `recover` runs at once. Default 16. */
   readonly recoverConcurrency?: number | undefined;
+  /** Has threads started at their times, in place of a timer of this host. Call `host.advance` then. Default: the timer. */
+  readonly scheduler?: Scheduler | undefined;
   /** Asked whether a token was revoked. Default: none, no token is revoked. */
   readonly revocations?: Pick<Revocations, "isRevoked"> | undefined;
+}
+
+/** How much of a thread is read. */
+export interface ThreadReadOptions {
+  /** Reads all entries, also those of a long thread. Default false. */
+  readonly whole?: boolean | undefined;
 }
 
 /** The agent of a new thread, and the context, tools and signal that the open request of a thread uses from now. */

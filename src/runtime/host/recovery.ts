@@ -1,5 +1,5 @@
 import { ThreadHeldError } from "../../stores/errors.ts";
-import type { ThreadStore } from "../../stores/port.ts";
+import type { ListOptions, ThreadStore } from "../../stores/port.ts";
 import type { RuntimePorts } from "../ports.ts";
 import type { AgentRequest } from "../request/request.ts";
 import { retryStore } from "../session/store-retry.ts";
@@ -31,11 +31,20 @@ const PAGE = 200;
 /** The shortest time between two attempts to claim a thread. */
 const RETRY_MS = 100;
 
-/** The threads with a running request. Every agent keeps the status in the metadata of its thread. */
+/** The threads with a running request, or with an end that was not reported. Every agent notes both in the metadata of its thread. */
 export async function interruptedThreads(store: ThreadStore, ports: RuntimePorts): Promise<readonly string[]> {
+  const running = await threadsWith(store, ports, { status: "running" });
+  return [...running, ...(await threadsWith(store, ports, { metadata: { unreportedEnd: true } }))];
+}
+
+async function threadsWith(
+  store: ThreadStore,
+  ports: RuntimePorts,
+  filter: Pick<ListOptions, "status" | "metadata">,
+): Promise<readonly string[]> {
   const ids: string[] = [];
   for (let cursor: string | undefined; ; ) {
-    const page = await retryStore(ports, () => store.list({ status: "running", limit: PAGE, order: "id", cursor }));
+    const page = await retryStore(ports, () => store.list({ ...filter, limit: PAGE, order: "id", cursor }));
     ids.push(...page.threads.map(({ id }) => id));
     cursor = page.cursor;
     if (cursor === undefined) return ids;

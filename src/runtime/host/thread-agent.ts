@@ -10,22 +10,22 @@ import { retryStore } from "../session/store-retry.ts";
 import type { HostOptions } from "./options.ts";
 
 /** The agents of a host by name. */
-export type HostAgents<Given extends AnyAgent> = ReadonlyMap<string, Given>;
+export type HostAgents<Agent extends AnyAgent> = ReadonlyMap<string, Agent>;
 
 /** The options are checked. An agent without a name gets its key as its name. */
-export function agentsOf<Given extends AnyAgent>({ agent, agents }: HostOptions<Given>): HostAgents<Given> {
+export function agentsOf<Agent extends AnyAgent>({ agent, agents }: HostOptions<Agent>): HostAgents<Agent> {
   if (agents === undefined) return new Map([[agent.name, agent]]);
-  const list = Array.isArray(agents) ? agents.map((each: Given) => [each.name, each] as const) : Object.entries(agents);
+  const list = Array.isArray(agents) ? agents.map((each: Agent) => [each.name, each] as const) : Object.entries(agents);
   return new Map(list.map(([name, each]) => [name, each.name === name ? each : Object.freeze({ ...each, name })]));
 }
 
 /** The agent that runs a thread: the one that its newest ask names, else the one that the caller names, else the only one. */
-export function chooseAgent<Given extends AnyAgent>(
-  agents: HostAgents<Given>,
+export function chooseAgent<Agent extends AnyAgent>(
+  agents: HostAgents<Agent>,
   threadId: string,
   asked: string | undefined,
   wanted: string | undefined,
-): Given {
+): Agent {
   const [only] = agents.size === 1 ? agents.keys() : [];
   const name = asked ?? wanted ?? only;
   const served = [...agents.keys()].join(", ");
@@ -58,6 +58,16 @@ export function agentMismatch(threadId: string, name: string, wanted: string, re
 export async function askedAgent(...log: Parameters<typeof lastAsk>): Promise<string | undefined> {
   const ask = await lastAsk(...log);
   const name = (ask?.payload as JsonObject | undefined)?.["agent"]; // payloads are JSON
+  return typeof name === "string" ? name : undefined;
+}
+
+/** The agent of an ask that waits for its time, on a thread without another ask. */
+export async function waitingAgent(
+  { store, ports }: { readonly store: ThreadStore; readonly ports: RuntimePorts },
+  threadId: string,
+): Promise<string | undefined> {
+  const rows = await retryStore(ports, () => store.pending(threadId));
+  const name = rows.findLast(({ type, body }) => type === "ask" && typeof body["agent"] === "string")?.body["agent"];
   return typeof name === "string" ? name : undefined;
 }
 

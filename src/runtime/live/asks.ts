@@ -1,4 +1,8 @@
+import { timeOf } from "../../agent/definition/time.ts";
+import { deadlineFailure } from "../../agent/react/time-limit.ts";
+import type { CommandEnd } from "../../agent/signal.ts";
 import { CommandError } from "../../stores/errors.ts";
+import type { Entry } from "../../thread/entry.ts";
 import { type JsonObject, type JsonValue, sameJson } from "../../thread/json.ts";
 import {
   failureOf,
@@ -10,51 +14,102 @@ import {
   requestSuspended,
 } from "../request/request-error.ts";
 import { effects, update, wait } from "./decision.ts";
-import { consume, consumedAsk, endOf, rowAskId, rowOfAsk } from "./inbox.ts";
+import { consume, consumedAsk, endOf, rowAskId, rowOfAsk, withoutCommand } from "./inbox.ts";
 import type { CallerAnswer, Live, QueuedAsk, ToolFacts, Turn } from "./live.ts";
 import { removeRequestTools, suspensionIn } from "./request-state.ts";
-import type { Change, Decision, LiveSignal, RequestValues } from "./signal.ts";
+import { isDue, scheduledRow } from "./schedule.ts";
+import type { Change, Decision, LiveSignal, Moment, RequestValues } from "./signal.ts";
 import { UNKNOWN } from "./store-failure.ts";
 import { restingStatus } from "./thread-metadata.ts";
 
 /** Adds an ask to the end of the queue. An ask that is read from its row again is in the queue already. */
-export function queueAsk(decision: Decision, ask: QueuedAsk): Decision {
+export function queueAsk(decision: Decision, ask: QueuedAsk, { clock }: Moment): Decision {
   const { asks, agent, queuesAsks } = decision.live;
   const { requestId } = ask;
   const isKnown = asks.some((one) => one.row === "waits" && one.requestId === requestId);
   if (isKnown && ask.row === "waits") return decision;
   const { maxPending = asks.length + 1 } = agent.settings;
-  // The first is not counted if it can be accepted at once.
-  const waiting = asks.length - (agent.state.run === undefined ? 1 : 0);
-  const isFull = queuesAsks && !isKnown && ask.row === undefined && waiting >= maxPending;
+  // The first that is due is not counted if it can be accepted at once.
+  const isFree = agent.state.run === undefined && [...asks, ask].some((one) => isDue(one, clock));
+  const waiting = asks.length + (isFree ? 0 : 1);
+  const isFull = (ask.queues ?? queuesAsks) && !isKnown && ask.row === undefined && waiting > maxPending;
   if (isFull) return effects(decision, { type: "settle_ask", askId: ask.id, error: queueFull(requestId, maxPending) });
   return update(decision, { asks: [...asks, ask] });
 }
 
-/** Prepares the next ask, if there is one and no request is in its way. The others become rows. */
-export function advanceAsks(decision: Decision): Decision {
-  const { asks, isAsking, hold, broken } = decision.live;
+/** At rest, a message that wakes the thread becomes an ask. It keeps its row and its id. */
+export function wakeThread(decision: Decision, moment: Moment): Decision {
+  const { agent, stopping, broken } = decision.live;
+  const steer = agent.flight.steers.find(({ wake }) => wake);
+  if (steer === undefined || agent.state.run !== undefined || stopping !== undefined || broken !== undefined)
+    return decision;
+  const { id: requestId, content, source, refs } = steer;
+  const keys = [["requestId", requestId]] as const;
+  const ask = { id: rowAskId(requestId), requestId, content, source, refs, options: {}, keys, row: "waits" } as const;
+  return queueAsk(update(decision, { agent: withoutCommand(agent, requestId) }), ask, moment);
+}
+
+/** For its receipt, the end of a message that has become an ask. */
+export function endOfWoken(
+  askId: string,
+  { state: { run, last } }: Live["agent"],
+  known: Entry | undefined,
+  failure: { readonly error?: unknown },
+): { readonly id: string; readonly end: CommandEnd } | undefined {
+  const prefix = rowAskId("");
+  if (!askId.startsWith(prefix)) return undefined;
+  const seq = known?.seq ?? (run ?? last?.run)?.askSeq;
+  const isRefused = "error" in failure || seq === undefined;
+  const end = isRefused ? ({ status: "dropped", reason: "closed" } as const) : ({ status: "delivered", seq } as const);
+  return { id: askId.slice(prefix.length), end };
+}
+
+/** Prepares the next ask that is due, if there is one and no request is in its way. The others become rows. */
+export function advanceAsks(decision: Decision, { clock }: Moment): Decision {
+  const timed = inTurn(decision, clock);
+  const { asks, isAsking, hold, broken } = timed.live;
   const [ask] = asks;
-  if (ask === undefined || hold !== undefined) return decision;
-  if (isAsking || (broken === undefined && mustWait(decision.live, ask)))
-    return postAsk(decision, asks.slice(isAsking ? 1 : 0));
-  return postAsk(effects(update(decision, { isAsking: true }), { type: "prepare", ask }), asks.slice(1));
+  if (ask === undefined || hold !== undefined) return timed;
+  const waits = !isDue(ask, clock) || (broken === undefined && mustWait(timed.live, ask));
+  if (isAsking || waits) return postAsk(timed, asks.slice(isAsking ? 1 : 0));
+  return postAsk(effects(update(timed, { isAsking: true }), { type: "prepare", ask }), asks.slice(1));
+}
+
+/** Asks whose time has come are before the others, in the order of their rows. The one that is being prepared stays first. */
+function inTurn(decision: Decision, clock: number): Decision {
+  const { asks, isAsking, inbox } = decision.live;
+  if (asks.every(({ at }) => at === undefined)) return decision;
+  const places = [...inbox.keys()];
+  const place = ({ requestId }: QueuedAsk): number => {
+    const index = places.indexOf(requestId);
+    return index < 0 ? places.length : index; // its row comes last
+  };
+  const first = isAsking ? 1 : 0;
+  const rest = asks.slice(first).toSorted((a, b) => {
+    return Number(isDue(b, clock)) - Number(isDue(a, clock)) || place(a) - place(b);
+  });
+  const isSame = rest.every((ask, index) => ask === asks[first + index]);
+  return isSame ? decision : update(decision, { asks: [...asks.slice(0, first), ...rest] });
 }
 
 /** Whether an ask waits for the end of an open request, also of one that is suspended. */
 export function mustWait(
   { queuesAsks, agent }: Pick<Live, "queuesAsks" | "agent">,
-  { row }: Pick<QueuedAsk, "row">,
+  { row, queues = queuesAsks }: Pick<QueuedAsk, "row" | "queues">,
 ): boolean {
-  return (queuesAsks || row !== undefined) && agent.state.run !== undefined;
+  return (queues || row !== undefined) && agent.state.run !== undefined;
 }
 
 /** Stores the first queued ask that has no row as a row. */
 function postAsk(decision: Decision, waiting: readonly QueuedAsk[]): Decision {
   const { postsCommands, queuesAsks, broken } = decision.live;
-  const ask = waiting.find(({ row }) => row === undefined);
-  if (ask === undefined || !postsCommands || !queuesAsks || broken !== undefined) return decision;
-  return wait(decision, { type: "post_ask", askId: ask.id }, (id) => ({ type: "post", id, command: rowOfAsk(ask) }));
+  const ask = waiting.find(({ row, queues = queuesAsks }) => row === undefined && queues);
+  if (ask === undefined || !postsCommands || broken !== undefined) return decision;
+  const { live } = decision;
+  const row = scheduledRow(live, { id: ask.requestId, isTimed: ask.at !== undefined });
+  return wait(decision, { type: "post_ask", askId: ask.id }, (id) => {
+    return { type: "post", id, command: rowOfAsk(ask, live.agent.settings.name), ...row };
+  });
 }
 
 /** The ask is stored as a row. If it was answered before, it ends or is refused as it was then. */
@@ -72,15 +127,19 @@ export function askPosted(
   if (isOther) return leave(decision, ask, requestReused(requestId, "requestId"));
   if (end?.status === "refused") return leave(decision, ask, notAccepted(requestId, end));
   if (end?.status === "dropped") return leave(decision, ask, requestCancelled(requestId, end.reason));
+  // The time of the row is that of the first ask. One that was answered has its answer at once.
+  const rowAt = row === undefined ? ask.at : timeOf(row.body["at"], row.postedAt);
+  const at = end === undefined ? rowAt : undefined;
   const now = asks.map((one) =>
     one === ask
-      ? { ...one, keys: keysOfRow(ask), row: end === undefined ? ("waits" as const) : ("answered" as const) }
+      ? { ...one, keys: keysOfRow(ask), row: end === undefined ? ("waits" as const) : ("answered" as const), at }
       : one,
   );
-  return update(decision, {
+  const posted = update(decision, {
     asks: now,
     ...(end === undefined && { inbox: new Map([...inbox, [requestId, row?.revision ?? 0]]) }),
   });
+  return end === undefined && at !== undefined ? effects(posted, { type: "ask_waits", askId }) : posted;
 }
 
 function isSameAsk({ content = null, continues }: JsonObject, ask: QueuedAsk): boolean {
@@ -110,8 +169,8 @@ export function withdrawAsk(
   decision: Decision,
   { requestId, askId, error, reply }: Omit<Extract<LiveSignal, { type: "withdraw" }>, "type">,
 ): Decision {
-  const { asks, isAsking } = decision.live;
-  const waiting = isAsking ? asks.slice(1) : asks; // an ask that is being prepared ends by itself
+  const { asks } = decision.live;
+  const waiting = queued(decision.live);
   const isAll = requestId === undefined && askId === undefined;
   const gone = waiting.filter((one) => isAll || one.id === askId || one.requestId === requestId);
   const ids = new Set(gone.flatMap((one) => (one.row === undefined ? [] : [one.requestId])));
@@ -129,7 +188,7 @@ export function refuseAsks(decision: Decision, error: unknown): Decision {
   const { asks, isAsking, hold } = decision.live;
   const mayBeRow = ({ id, row }: QueuedAsk): boolean =>
     row === "waits" || (hold?.type === "post_ask" && hold.askId === id);
-  const refused = isAsking ? asks.slice(1) : asks;
+  const refused = queued(decision.live);
   const rows = refused.filter(({ row }) => row === "waits").map((ask) => ({ ...ask, id: rowAskId(ask.requestId) }));
   const left = update(decision, { asks: [...(isAsking ? asks.slice(0, 1) : []), ...rows] });
   const suspension = suspensionIn(decision.live);
@@ -164,6 +223,19 @@ export function giveToRequest(
   });
 }
 
+/** Sets the values of a request that could not be made when it was resumed. */
+export function supplying(requestId: string, values: RequestValues): Change {
+  const { systemPrompt } = values;
+  return {
+    live: (live) => giveToRequest({ live, effects: [] }, requestId, values).live,
+    agent: ({ flight, ...agent }, live) => ({
+      ...agent,
+      settings: live.agent.settings,
+      flight: systemPrompt === undefined ? flight : { ...flight, systemPrompt },
+    }),
+  };
+}
+
 /** A change of the context of the open request, or of the tools that only this request has. */
 export function giving(requestId: string, { context, tools }: Pick<RequestValues, "context" | "tools">): Change {
   return {
@@ -179,7 +251,7 @@ export function giving(requestId: string, { context, tools }: Pick<RequestValues
 }
 
 /** Adds the tools of an ask to those of the agent. One of the same name replaces the agent's, in its place. */
-function withTools(own: ToolFacts, more: ToolFacts | undefined): ToolFacts {
+export function withTools(own: ToolFacts, more: ToolFacts | undefined): ToolFacts {
   if (more === undefined) return own;
   const specs = new Map([...own.tools, ...more.tools].map((spec) => [spec.name, spec]));
   return { tools: [...specs.values()], traits: { ...own.traits, ...more.traits } };
@@ -240,6 +312,34 @@ export function refuseAsk(decision: Decision, ask: QueuedAsk, error: unknown): D
   }
   const [left, answers] = answerSame(forgotten, ask, { error });
   return consume(left, consumes, answers, restingStatus(left.live));
+}
+
+/** Sets the timer for the next time or deadline of the queued asks. A failed write has to be repaired first. */
+export function setAskTimer(decision: Decision, { clock }: Moment): Decision {
+  const { live } = decision;
+  const deadlines = live.broken === undefined ? queued(live).flatMap(({ options }) => options.deadline ?? []) : [];
+  const times = live.asks.flatMap((ask) => (ask.at === undefined || isDue(ask, clock) ? [] : [ask.at]));
+  const at = deadlines.length + times.length === 0 ? undefined : Math.min(...deadlines, ...times);
+  if (at === live.askTimer) return decision;
+  const timer = { type: "timer", name: "ask", ms: undefined, ...(at !== undefined && { at }) } as const;
+  return effects(update(decision, { askTimer: at }), timer);
+}
+
+/** Refuses the queued asks whose deadline is over. */
+export function refuseLateAsks(decision: Decision): Decision {
+  const { live } = decision;
+  for (const ask of live.broken === undefined ? queued(live) : []) {
+    const failure = deadlineFailure(live.agent, ask.options);
+    if (failure === undefined) continue;
+    const left = update(decision, { asks: live.asks.filter((one) => one !== ask) });
+    return refuseLateAsks(refuseAsk(left, ask, notAccepted(ask.requestId, failure)));
+  }
+  return decision;
+}
+
+/** The asks that wait for their turn. One that is being prepared is decided, so it ends by itself. */
+function queued({ asks, isAsking }: Live): readonly QueuedAsk[] {
+  return isAsking ? asks.slice(1) : asks;
 }
 
 /** The error for an ask that is in the log but that this process cannot run. */

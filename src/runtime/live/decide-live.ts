@@ -1,6 +1,8 @@
 import { heldFor } from "../../agent/react/call-context.ts";
 import { opIdReused } from "../../agent/react/operations.ts";
+import type { ConsumedCommand } from "../../stores/command.ts";
 import { CommandError } from "../../stores/errors.ts";
+import type { JsonObject } from "../../thread/json.ts";
 import {
   advanceAsks,
   askNotPosted,
@@ -10,13 +12,17 @@ import {
   queueAsk,
   refuseAsk,
   refuseAsks,
+  refuseLateAsks,
+  setAskTimer,
+  wakeThread,
   withdrawAsk,
 } from "./asks.ts";
 import { effects, endWork, followedBy, startWork, update, updateRequest, wait } from "./decision.ts";
-import { consume, consumedAsk, inboxRead, posted, withoutCommand, withoutRows } from "./inbox.ts";
-import type { Hold, Live } from "./live.ts";
+import { consume, consumedAsk, inboxRead, posted, withoutRows, withReplaced } from "./inbox.ts";
+import type { CallerAnswer, Hold, Live, QueuedAsk } from "./live.ts";
 import { emitUnresolved } from "./perform-directive.ts";
 import { closeRequest, isNoteDue, openRequest, setNoteTimer, workedMs } from "./request-state.ts";
+import { hasOtherTimes, rescheduled, scheduleAfter } from "./schedule.ts";
 import type { Change, Decision, LiveSignal, Moment, RequestValues } from "./signal.ts";
 import { advanceStop, beginStop, closeLive, endGrace } from "./stopping.ts";
 import { breakDown, isPermanent, notRestored, restore, restored } from "./store-failure.ts";
@@ -67,7 +73,9 @@ export function skipNotDue(live: Live, queue: readonly LiveSignal[], before: Not
 export function decideLive(live: Live, signal: LiveSignal, moment: Moment): Decision {
   const decided = decide({ live, effects: [] }, signal, moment);
   const hasSignals = moment.waiting > 0 || decided.effects.some(({ type }) => type === "next");
-  return advanceStop(decided.live.stopping === undefined ? advanceAsks(decided) : decided, hasSignals, moment);
+  const isRunning = decided.live.stopping === undefined;
+  const advanced = isRunning ? setAskTimer(advanceAsks(decided, moment), moment) : decided;
+  return advanceStop(advanced, hasSignals, moment);
 }
 
 function decide(decision: Decision, signal: LiveSignal, moment: Moment): Decision {
@@ -94,23 +102,22 @@ function decide(decision: Decision, signal: LiveSignal, moment: Moment): Decisio
     case "opened":
       return opened(decision, signal, moment.threadId);
     case "ask":
-      return queueAsk(decision, signal.ask);
+      return queueAsk(decision, signal.ask, moment);
+    case "wake":
+      return wakeThread(decision, moment);
     case "withdraw":
       return withdrawAsk(decision, signal);
     case "look":
-      if (live.broken !== undefined || !live.postsCommands)
-        return effects(decision, { type: "settle", reply: signal.reply });
-      return wait(decision, { type: "read_inbox", turn: undefined, reply: signal.reply }, (id) => ({
-        type: "read_inbox",
-        id,
-      }));
+      return look(decision, signal.reply);
     case "consume": {
       const { consumes, then, metadata } = signal;
       if (live.broken !== undefined) return effects(decision, ...then); // the rows are read again with the log
-      const { agent } = live;
-      return wait(decision, { type: "consume", consumes, then }, (id) => {
-        return { type: "append", id, before: agent, after: agent, metadata, consumes, posts: [] };
-      });
+      return writeOutcomes(decision, consumes, then, metadata);
+    }
+    case "schedule": {
+      const then = signal.reply === undefined ? [] : [{ type: "settle", reply: signal.reply } as const];
+      if (live.broken !== undefined || !live.postsCommands) return effects(decision, ...then);
+      return writeOutcomes(decision, [], then, {});
     }
     case "prepared":
       return askPrepared(decision, signal.askId, signal.given, moment);
@@ -126,7 +133,7 @@ function decide(decision: Decision, signal: LiveSignal, moment: Moment): Decisio
       return breakDown(decision, signal.error);
     case "timer":
       return timer(decision, signal.name, moment);
-    case "mend":
+    case "reload":
       return live.broken === undefined
         ? effects(decision, { type: "settle", reply: signal.reply })
         : afterRestoring(decision, signal);
@@ -144,6 +151,36 @@ function decide(decision: Decision, signal: LiveSignal, moment: Moment): Decisio
   }
 }
 
+/** Reads the rows again, for a caller or because a request has ended. */
+function look(decision: Decision, reply: string | undefined): Decision {
+  const { broken, postsCommands, stopping, asks } = decision.live;
+  const isNeeded = reply !== undefined || (stopping === undefined && asks.length === 0); // the end of the next request is soon
+  if (broken === undefined && postsCommands && isNeeded) {
+    const of = reply === undefined ? {} : { reply };
+    return wait(decision, { type: "read_inbox", turn: undefined, ...of }, (id) => ({ type: "read_inbox", id }));
+  }
+  return reply === undefined ? decision : effects(decision, { type: "settle", reply });
+}
+
+/** Outcomes and metadata without an entry, and the schedule after them. */
+function writeOutcomes(
+  decision: Decision,
+  consumes: readonly ConsumedCommand[],
+  then: readonly CallerAnswer[],
+  metadata: JsonObject,
+): Decision {
+  const { live } = decision;
+  const { agent } = live;
+  // The asks of these rows have left the value, so the change of their times is not known.
+  const isOpen = agent.state.run !== undefined;
+  const change = isOpen
+    ? rescheduled(live, agent, { consumes })
+    : { schedule: scheduleAfter(live, agent, { consumes }) };
+  return wait(decision, { type: "consume", consumes, then }, (id) => {
+    return { type: "append", id, before: agent, after: agent, metadata, consumes, posts: [], ...change };
+  });
+}
+
 function decideAgent(decision: Decision, given: Extract<LiveSignal, { type: "agent" }>, moment: Moment): Decision {
   const { live } = decision;
   const { signal, reply, from, object, thrown } = given;
@@ -159,7 +196,7 @@ function decideAgent(decision: Decision, given: Extract<LiveSignal, { type: "age
 /** A command that came while the log could not be written is decided after a reload, or fails with the error. */
 function afterRestoring(
   decision: Decision,
-  signal: Extract<LiveSignal, { type: "agent" | "mend" }> & { readonly reply: string },
+  signal: Extract<LiveSignal, { type: "agent" | "reload" }> & { readonly reply: string },
 ): Decision {
   return signal.hasWaited
     ? effects(decision, { type: "settle", reply: signal.reply, error: decision.live.broken?.error })
@@ -205,7 +242,11 @@ function answered(decision: Decision, signal: Extract<LiveSignal, { readonly id:
       if (signal.type !== "inbox_read") return current;
       const read = inboxRead(current, signal.rows, { threadId: moment.threadId, isFolded: false });
       const { turn, reply } = hold;
-      if (turn === undefined) return reply === undefined ? read : effects(read, { type: "settle", reply });
+      if (turn === undefined) {
+        const isOther = hasOtherTimes(current.live, signal.rows);
+        const timed = isOther ? followedBy(read, { type: "schedule" }) : read;
+        return reply === undefined ? timed : effects(timed, { type: "settle", reply });
+      }
       // An ask was changed or withdrawn: it is prepared again.
       return turn.signal.type === "ask" ? update(read, { isAsking: false }) : decideTurn(read, turn, moment);
     }
@@ -255,11 +296,11 @@ function holdFailed(decision: Decision, hold: Hold, error: unknown, moment: Mome
 /** A command whose row could not be stored is dropped. The caller gets the error. */
 function notPosted(
   decision: Decision,
-  { turn, commandId }: Extract<Hold, { type: "post" }>,
+  { turn, commandId, replaces }: Extract<Hold, { type: "post" }>,
   error: unknown,
   moment: Moment,
 ): Decision {
-  const without = update(decision, { agent: withoutCommand(decision.live.agent, commandId) });
+  const without = update(decision, { agent: withReplaced(decision.live.agent, { turn, commandId, replaces }) });
   if (isPermanent(error)) return endTurn(breakDown(without, error), turn, { error }, moment);
   // The row of another command has this id. After other errors, this one may have a row.
   const isOther = CommandError.isInstance(error);
@@ -275,17 +316,24 @@ function askPrepared(decision: Decision, askId: string, given: RequestValues, mo
   if (ask?.id !== askId) return decision;
   if (mustWait(live, ask)) return update(decision, { isAsking: false });
   // A setting came while the ask was prepared: prepare it again.
-  if (given.held !== undefined && hasOtherSettings(live.agent, given.held))
+  if (given.held !== undefined && hasOtherSettings(live.agent, given.held, ask))
     return update(decision, { isAsking: false });
-  const { requestId, content, continues, options, refs } = ask;
-  const { systemPrompt, models } = given;
+  const { requestId, content, author, source, continues, operation, refs } = ask;
+  const { systemPrompt, models, traceparent, options = ask.options } = given;
   const signal = {
     type: "ask" as const,
     requestId,
     content,
-    options: models?.stored === undefined ? options : { ...options, model: models.stored },
+    options: {
+      ...options,
+      ...(models?.stored !== undefined && { model: models.stored }),
+      ...(traceparent !== undefined && { traceparent }),
+    },
     ...(continues !== undefined && { continues }),
+    ...(operation && { operation }),
     ...(refs && { refs }),
+    ...(author && { author }),
+    ...(source !== undefined && { source }),
     ...(ask.row === "waits" && { hasWaited: true as const }),
     ...(systemPrompt !== undefined && { systemPrompt }),
   };
@@ -294,8 +342,12 @@ function askPrepared(decision: Decision, askId: string, given: RequestValues, mo
   return takeTurn(isRefused ? decision : giveToRequest(decision, requestId, given), signal, moment);
 }
 
-function hasOtherSettings(agent: Live["agent"], { seqs }: NonNullable<RequestValues["held"]>): boolean {
-  const now = heldFor(agent).seqs;
+function hasOtherSettings(
+  agent: Live["agent"],
+  { seqs }: NonNullable<RequestValues["held"]>,
+  { operation }: Pick<QueuedAsk, "operation">,
+): boolean {
+  const now = heldFor(agent, agent.state.run, operation?.contextRef).seqs;
   return now.length !== seqs.length || now.some((seq, index) => seq !== seqs[index]);
 }
 
@@ -307,22 +359,22 @@ function opened(
 ): Decision {
   const { run } = decision.live.agent.state;
   const read = (before: Decision): Decision => inboxRead(before, rows, { threadId, isFolded: true });
-  if (run === undefined || first === undefined) return followedBy(read(decision), { type: "mend", reply });
+  if (run === undefined || first === undefined) return followedBy(read(decision), { type: "reload", reply });
   const seq = nextEventSeq(decision.live.agent.thread, run);
   const begun = read(emitUnresolved(openRequest(decision, run, seq), run.iteration));
-  if (given === undefined) return followedBy(begun, { type: "agent", signal: first }, { type: "mend", reply });
+  if (given === undefined) return followedBy(begun, { type: "agent", signal: first }, { type: "reload", reply });
   const { failed, systemPrompt } = given;
   const supplied = giveToRequest(begun, run.requestId, given);
   if (failed === undefined) {
     const signal = { ...first, ...(systemPrompt !== undefined && { systemPrompt }) } as typeof first; // `first` is always a `resume`
-    return followedBy(supplied, { type: "agent", signal }, { type: "mend", reply });
+    return followedBy(supplied, { type: "agent", signal }, { type: "reload", reply });
   }
   const { error, code, message } = failed;
   const signal = { ...first, failure: { code, message } } as typeof first; // `first` is always a `resume`
   return followedBy(
     updateRequest(supplied, { thrown: { error, code } }),
     { type: "agent", signal },
-    { type: "mend", reply },
+    { type: "reload", reply },
   );
 }
 
@@ -378,6 +430,8 @@ function timer(decision: Decision, name: Extract<LiveSignal, { type: "timer" }>[
       return time === undefined ? decision : takeTurn(decision, time.over, moment);
     case "deadline":
       return live.request?.hasDeadline ? takeTurn(decision, { type: "deadline" }, moment) : decision;
+    case "ask":
+      return refuseLateAsks(update(decision, { askTimer: undefined }));
     case "note": {
       if (time === undefined || live.broken !== undefined) return decision;
       const again = setNoteTimer(decision, moment);
@@ -389,7 +443,7 @@ function timer(decision: Decision, name: Extract<LiveSignal, { type: "timer" }>[
       const fired = updateRequest(decision, { approvalDeadline: undefined });
       return live.broken === undefined ? takeTurn(fired, { type: "expire" }, moment) : fired;
     }
-    case "mend":
+    case "reload":
       return live.broken === undefined || live.stopping !== undefined ? decision : restore(decision);
     case "grace":
       return endGrace(decision);

@@ -1,17 +1,21 @@
+import { isoOf, type Time } from "../../agent/definition/time.ts";
 import type { Directive } from "../../agent/directive.ts";
 import type { ReactAgent, Step } from "../../agent/react/agent.ts";
 import type { CommandEnd, Steer, StoredRequestOptions, WaitingCommand } from "../../agent/signal.ts";
 import type { ContextOperation } from "../../lanes/context-operation.ts";
-import { contentOf } from "../../projection/transcript/payload.ts";
+import { contentOf, UnreadablePayload } from "../../projection/transcript/payload.ts";
 import type { Command, CommandInput, CommandOutcome, ConsumedCommand } from "../../stores/command.ts";
 import { copyRefs, type Refs } from "../../thread/entry.ts";
 import { HeddleError } from "../../thread/errors.ts";
 import { isPlainObject, type JsonObject } from "../../thread/json.ts";
+import { postedOptions, timeOfAsk } from "../ask-options.ts";
+import { checkAuthor } from "../author.ts";
 import { requestCancelled } from "../request/request-error.ts";
 import { effects, followedBy, update, wait } from "./decision.ts";
 import type { CallerAnswer, Hold, Live, QueuedAsk, Turn } from "./live.ts";
 import { removeRequestTools } from "./request-state.ts";
-import type { Decision, LiveSignal } from "./signal.ts";
+import { scheduledRow } from "./schedule.ts";
+import type { Decision, Effect, LiveSignal } from "./signal.ts";
 import { restingStatus } from "./thread-metadata.ts";
 
 /** The row of a waiting command. */
@@ -19,11 +23,22 @@ function rowOf({ id, signal }: WaitingCommand): CommandInput {
   return { ...(signal as JsonObject), type: signal.type, id }; // a waiting command is JSON
 }
 
-/** The row of a queued ask, without its functions. */
-export function rowOfAsk({ requestId: id, content, continues, options, refs, keys }: QueuedAsk): CommandInput {
+/** The row of a queued ask, without its functions. One with a time names its agent, because it may be the first of its thread. */
+export function rowOfAsk(
+  { requestId: id, content, options, refs, keys, ...ask }: QueuedAsk,
+  agent: string,
+): CommandInput {
+  const { author, continues, operation, at } = ask;
   const ref = keys.find(([name]) => name !== "requestId")?.[0];
   const key = ref === undefined ? {} : { idempotencyRef: ref };
-  const optional = { ...(continues !== undefined && { continues }), ...(refs && { refs }), ...key };
+  const optional = {
+    ...(continues !== undefined && { continues }),
+    ...(operation && { operation }),
+    ...(at !== undefined && { at: isoOf(at), agent }),
+    ...(refs && { refs }),
+    ...(author && { author }),
+    ...key,
+  };
   return { id, type: "ask", ...({ content, options, ...optional } as JsonObject) }; // checked options are JSON
 }
 
@@ -37,28 +52,32 @@ type RowContent =
   /** A row of another type, which is not for the runtime. */
   | { readonly type: "unknown" };
 
-export function contentOfRow({ id, type, body }: Command): RowContent {
+export function contentOfRow({ id, type, body, postedAt }: Command): RowContent {
   try {
     if (type === "steer") return { type: "command", signal: { type, id, ...steerIn(body) } };
-    if (type === "ask") return { type, ask: askIn(id, body) };
+    if (type === "ask") return { type, ask: askIn(id, body, postedAt) };
     if (type === "request_end") return { type: "end", requestId: String(body["requestId"]) };
   } catch (error) {
-    return { type: "malformed", message: HeddleError.isInstance(error) ? error.message : `The ${type} is malformed.` };
+    const isKnown = HeddleError.isInstance(error) || error instanceof UnreadablePayload;
+    return { type: "malformed", message: isKnown ? error.message : `The ${type} is malformed.` };
   }
   if (type !== "context_op") return { type: "unknown" };
   const operation = { ...(isPlainObject(body["operation"]) && body["operation"]), opId: id };
   return { type: "command", signal: { type, operation: operation as unknown as ContextOperation } }; // the agent checks it
 }
 
-function steerIn({ steer, content, requestId, source, refs, skip }: JsonObject): Omit<Steer, "id"> {
+function steerIn({ steer, content, author, requestId, source, refs, skip, key, wake }: JsonObject): Omit<Steer, "id"> {
   const isKind = steer === "inject" || steer === "follow_up";
   return {
     steer: isKind ? steer : "steer",
     content: contentOf(content),
     ...(typeof requestId === "string" && { requestId }),
     ...(typeof source === "string" && { source }),
+    ...(author !== undefined && { author: checkAuthor(author) }),
     ...(refs !== undefined && { refs: copyRefs(refs, "refs") }),
     ...((skip === true || typeof skip === "number") && { skip }),
+    ...(steer === "inject" && typeof key === "string" && { key }),
+    ...(steer === "inject" && wake === true && { wake }),
   };
 }
 
@@ -67,16 +86,24 @@ export function rowAskId(requestId: string): string {
   return `row ${requestId}`;
 }
 
-function askIn(id: string, { content, continues, options = {}, refs: given, idempotencyRef }: JsonObject): QueuedAsk {
+/** The options of a queued ask are one field, as its entry stores them. Those of a posted ask are fields of their own. */
+function askIn(id: string, body: JsonObject, postedAt: number): QueuedAsk {
+  const { content, author, continues, operation, options, at: time, refs: given, idempotencyRef, ...posted } = body;
+  const at = timeOfAsk(time as Time | undefined, postedAt); // checked there
   const refs: Refs = given === undefined ? {} : copyRefs(given, "refs");
   const key = typeof idempotencyRef === "string" ? refs[idempotencyRef] : undefined;
+  if (idempotencyRef !== undefined && typeof key !== "string")
+    throw new UnreadablePayload("idempotencyRef must name a text of refs");
   return {
     id: rowAskId(id),
     requestId: id,
     content: contentOf(content),
-    options: isPlainObject(options) ? (options as StoredRequestOptions) : {}, // the agent checks them
+    ...(author !== undefined && { author: checkAuthor(author) }),
+    options: isPlainObject(options) ? (options as StoredRequestOptions) : postedOptions(posted, at ?? postedAt), // the agent checks them
     ...(typeof continues === "string" && { continues }),
+    ...(isPlainObject(operation) && { operation: operation as unknown as ContextOperation }), // the agent checks it
     ...(given !== undefined && { refs }),
+    at, // also undefined, where the row had one before
     keys: [["requestId", id], ...(typeof key === "string" ? [[String(idempotencyRef), key] as const] : [])],
     row: "waits",
   };
@@ -110,33 +137,83 @@ export function endCommandOf(
 ): CommandInput | undefined {
   const { last } = state;
   if (!reportsEnds || last === undefined || last.run.runId === before.state.last?.run.runId) return undefined;
-  return { id: `end_${last.run.runId}`, type: "request_end", requestId: last.run.requestId };
+  return { id: `${END_ROW}${last.run.runId}`, type: "request_end", requestId: last.run.requestId };
+}
+
+const END_ROW = "end_";
+
+/** Metadata that says whether `onRequestEnd` is still to be called, so that hosts recover the thread. */
+export function unreportedEnd(
+  { inbox }: Live,
+  end: CommandInput | undefined,
+  consumes: readonly ConsumedCommand[],
+): JsonObject {
+  if (end !== undefined) return { unreportedEnd: true };
+  const isEnd = (id: string): boolean => id.startsWith(END_ROW);
+  const done = new Set(consumes.map(({ id }) => id).filter(isEnd));
+  const isLast = done.size > 0 && ![...inbox.keys()].some((id) => isEnd(id) && !done.has(id));
+  return isLast ? { unreportedEnd: false } : {};
 }
 
 /** Stores a waiting command as a row before its caller gets an answer. Without a store, it waits in the value only. */
-export function deferCommand(decision: Decision, { id, signal }: WaitingCommand, rest: () => Turn): Decision {
+export function deferCommand(
+  decision: Decision,
+  { id, signal, replaces }: Omit<Extract<Directive, { type: "defer" }>, "type">,
+  rest: () => Turn,
+): Decision {
   const { postsCommands, inbox } = decision.live;
-  if (!postsCommands || inbox.has(id)) return decision;
+  const older = replaces !== undefined && inbox.has(replaces) ? { replaces } : {};
+  if (!postsCommands) return replaced(decision, replaces);
+  if (inbox.has(id)) {
+    const consumes = replaces === undefined ? [] : [{ id: replaces, outcome: REPLACED }];
+    return replaces === undefined ? decision : consume(decision, consumes, replacedAnswer(replaces));
+  }
   const command = rowOf({ id, signal });
-  return wait(decision, { type: "post", turn: rest(), commandId: id }, (effectId) => ({
+  return wait(decision, { type: "post", turn: rest(), commandId: id, replaces }, (effectId) => ({
     type: "post",
     id: effectId,
     command,
+    ...scheduledRow(decision.live, { id }),
+    ...older,
   }));
+}
+
+/** The outcome of a message that a newer one with the same key has replaced. */
+export const REPLACED = { status: "dropped", reason: "replaced" } as const;
+
+function replacedAnswer(commandId: string): readonly CallerAnswer[] {
+  return [{ type: "outcome", commandId, end: REPLACED }];
+}
+
+function replaced(decision: Decision, id: string | undefined): Decision {
+  if (id === undefined) return decision;
+  return withoutRows(effects(decision, ...replacedAnswer(id)), [{ id, outcome: REPLACED }]);
 }
 
 /** The row is stored. Returns the end of a command that was answered before, in this process or in another. */
 export function posted(
   decision: Decision,
-  { commandId: id }: Extract<Hold, { type: "post" }>,
+  hold: Extract<Hold, { type: "post" }>,
   { outcome, row }: Pick<Extract<LiveSignal, { type: "posted" }>, "outcome" | "row">,
 ): readonly [Decision, Extract<Directive, { type: "settle" }> | undefined] {
   const { inbox, agent } = decision.live;
+  const { commandId: id, replaces } = hold;
   if (outcome !== undefined) {
-    return [update(decision, { agent: withoutCommand(agent, id) }), { type: "settle", id, end: endOf(outcome) }];
+    return [update(decision, { agent: withReplaced(agent, hold) }), { type: "settle", id, end: endOf(outcome) }];
   }
   const waiting = update(decision, { inbox: new Map([...inbox, [id, row?.revision ?? 0]]) });
-  return [row === undefined ? waiting : amended(waiting, [row]), undefined];
+  const last = replaced(waiting, replaces);
+  return [row === undefined ? last : amended(last, [row]), undefined];
+}
+
+/** The agent without a command that was not stored, and with the one that it was to replace. */
+export function withReplaced(
+  agent: ReactAgent,
+  { turn, commandId, replaces }: Pick<Extract<Hold, { type: "post" }>, "turn" | "commandId" | "replaces">,
+): ReactAgent {
+  const left = withoutCommand(agent, commandId);
+  const older = turn.before.flight.steers.filter(({ id }) => id === replaces);
+  return { ...left, flight: { ...left.flight, steers: [...older, ...left.flight.steers] } };
 }
 
 export function withoutCommand(agent: ReactAgent, id: string): ReactAgent {
@@ -187,11 +264,7 @@ export function inboxRead(
   const ends = ended.map((commandId) => ({ type: "outcome", commandId, end: withdrawn }) as const);
   const asksLeft = asks.filter(isGone).reduce(withdrawnAsk, effects(left, ...ends));
   const fresh = isFolded ? commands : commands.filter(({ id }) => !inbox.has(id));
-  const unknown = fresh.filter((row) => contentOfRow(row).type === "unknown");
-  const warned = effects(
-    asksLeft,
-    ...unknown.map((row) => ({ type: "warn", message: unknownRow(row, threadId) }) as const),
-  );
+  const warned = effects(asksLeft, ...fresh.flatMap((row) => rowWarning(row, threadId)));
   const rested = asks.some(isGone) ? consume(warned, [], [], restingStatus(warned.live)) : warned;
   return followedBy(amended(rested, commands), ...signalsOf(fresh));
 }
@@ -205,8 +278,15 @@ function withdrawnAsk(decision: Decision, { id, requestId }: QueuedAsk): Decisio
   );
 }
 
-function unknownRow({ id, type }: Command, threadId: string): string {
-  return `Thread ${threadId}: its inbox has the command ${id} of the type ${JSON.stringify(type)}, which no agent takes. It waits until it is withdrawn.`;
+/** A row that nothing in this process waits for, and that is not taken. */
+function rowWarning(row: Command, threadId: string): readonly Effect[] {
+  const { id, type } = row;
+  const content = contentOfRow(row);
+  const command = `Thread ${threadId}: its inbox has the command ${id} of the type ${JSON.stringify(type)}`;
+  if (content.type === "malformed")
+    return [{ type: "warn", message: `${command}, which is malformed and refused: ${content.message}` }];
+  if (content.type !== "unknown") return [];
+  return [{ type: "warn", message: `${command}, which no agent takes. It waits until it is withdrawn.` }];
 }
 
 /** Updates waiting commands from their rows. A command that became malformed is refused. */
@@ -235,7 +315,13 @@ function amended(decision: Decision, rows: readonly Command[]): Decision {
       ),
       deferred: deferred.map((one) => (one.id === row.id && signal.type === "context_op" ? { ...one, signal } : one)),
     };
-    return update(before, { agent: { ...agent, flight: { ...agent.flight, ...flight } } });
+    // A message that wakes the thread may be an ask already.
+    const same = asks.map((one) =>
+      signal.type === "steer" && one.row === "waits" && one.requestId === row.id
+        ? { ...one, content: signal.content }
+        : one,
+    );
+    return update(before, { agent: { ...agent, flight: { ...agent.flight, ...flight } }, asks: same });
   }, decision);
 }
 

@@ -3,10 +3,11 @@ import type { Suspension } from "../../agent/event.ts";
 import type { ReactAgent, Step } from "../../agent/react/agent.ts";
 import type { ReactSettings } from "../../agent/react/settings.ts";
 import type { CommandEnd, DeferredCommand, Failure, Signal, StoredRequestOptions } from "../../agent/signal.ts";
+import type { ContextOperation } from "../../lanes/context-operation.ts";
 import type { ConsumedCommand } from "../../stores/command.ts";
 import type { Entry, Refs } from "../../thread/entry.ts";
 import type { JsonValue } from "../../thread/json.ts";
-import type { Content } from "../../thread/message.ts";
+import type { Author, Content } from "../../thread/message.ts";
 
 /** The specifications of a set of tools, for the model, and how their calls are handled. */
 export type ToolFacts = Pick<ReactSettings, "tools" | "traits">;
@@ -47,10 +48,19 @@ export interface QueuedAsk {
   readonly id: string;
   readonly requestId: string;
   readonly content: Content;
+  readonly author?: Author | undefined;
+  /** The sender, if it was injected. */
+  readonly source?: string | undefined;
   /** The request that it continues. */
   readonly continues?: string | undefined;
+  /** The lane that it switches to, or begins as a branch. */
+  readonly operation?: ContextOperation | undefined;
   readonly options: StoredRequestOptions;
+  /** It is not taken before this time, in milliseconds since 1970. */
+  readonly at?: number | undefined;
   readonly refs?: Refs | undefined;
+  /** It waits for the end of an open request, whatever the agent's `busy` says. */
+  readonly queues?: boolean | undefined;
   /** Refs that identify a repeated ask. */
   readonly keys: readonly (readonly [ref: string, value: string])[];
   /** `waits`: it is a row of the inbox, under its request id. `answered`: it was posted before, and the log has it. */
@@ -80,6 +90,12 @@ export interface Outcome {
   readonly directives: readonly Directive[];
 }
 
+/** The end of a command. `error`: this process cannot know the end. */
+export interface CommandSettled {
+  readonly end: CommandEnd;
+  readonly error?: unknown;
+}
+
 /** A request of a caller or an effect to the agent. It can wait until the log is reloaded. */
 export type Command =
   /** A signal of the agent: a command with a `reply`, or the result of the work `from`. */
@@ -95,7 +111,7 @@ export type Command =
       readonly hasWaited?: true;
     }
   /** Reload the log if a write has failed. */
-  | { readonly type: "mend"; readonly reply: string; readonly hasWaited?: true }
+  | { readonly type: "reload"; readonly reply: string; readonly hasWaited?: true }
   /** `ahead`: load what the read needs at most once, and answer nothing. */
   | {
       readonly type: "read";
@@ -113,6 +129,8 @@ export type CallerAnswer =
       readonly value?: unknown;
       readonly error?: unknown;
     }
+  /** An ask with a time is a row now. */
+  | { readonly type: "ask_waits"; readonly askId: string }
   | { readonly type: "settle_ask"; readonly askId: string; readonly error?: unknown; readonly known?: Entry }
   | { readonly type: "outcome"; readonly commandId: string; readonly end: CommandEnd };
 
@@ -124,7 +142,7 @@ export type Hold = { readonly id: string } & (
       readonly step: Step;
       readonly consumes: readonly ConsumedCommand[];
     }
-  | { readonly type: "post"; readonly turn: Turn; readonly commandId: string }
+  | { readonly type: "post"; readonly turn: Turn; readonly commandId: string; readonly replaces: string | undefined }
   | { readonly type: "post_ask"; readonly askId: string }
   /** The effects come when the outcomes are durable. */
   | { readonly type: "consume"; readonly consumes: readonly ConsumedCommand[]; readonly then: readonly CallerAnswer[] }
@@ -185,6 +203,8 @@ export interface Live {
   readonly asks: readonly QueuedAsk[];
   /** The first ask is being prepared, or decided. */
   readonly isAsking: boolean;
+  /** For which time or deadline of a queued ask a timer is set. */
+  readonly askTimer: number | undefined;
   /** Ids of the running model calls, tools and summaries, in the order of their starts. */
   readonly work: readonly string[];
   /** Calls of the last answer that have started here. */
@@ -213,6 +233,7 @@ export function newLive(
     ...rules,
     agent,
     inbox: new Map(),
+    askTimer: undefined,
     ownTools: { tools, traits },
     ownModels: { model, fallbacks },
     unresolved: [],

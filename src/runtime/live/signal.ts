@@ -2,7 +2,7 @@ import type { Check, LlmStream, Summarize, ToolExec } from "../../agent/directiv
 import type { EventDraft, Suspension } from "../../agent/event.ts";
 import type { ReactAgent } from "../../agent/react/agent.ts";
 import type { EndedRun, Run } from "../../agent/react/state.ts";
-import type { Failure, Signal } from "../../agent/signal.ts";
+import type { Failure, Signal, StoredRequestOptions } from "../../agent/signal.ts";
 import type { CommandInput, CommandOutcome, ConsumedCommand, Command as InboxRow } from "../../stores/command.ts";
 import type { AppendResult } from "../../stores/port.ts";
 import type { Entry } from "../../thread/entry.ts";
@@ -11,6 +11,7 @@ import type { Thread } from "../../thread/thread.ts";
 import type { TokenCounter } from "../../tokens/counter.ts";
 import type { ErrorOrigin } from "../callbacks.ts";
 import type { CallerAnswer, Command, Live, QueuedAsk, ToolFacts } from "./live.ts";
+import type { ScheduleChange } from "./schedule.ts";
 
 /** An event of a live thread: from outside, or the result of an effect. */
 export type LiveSignal =
@@ -30,6 +31,8 @@ export type LiveSignal =
   /** A tool call starts to run. */
   | { readonly type: "begun"; readonly toolCallId: string }
   | { readonly type: "ask"; readonly ask: QueuedAsk }
+  /** A message that starts a request waits. */
+  | { readonly type: "wake" }
   /** Withdraws the queued ask with this id or request id; without both, all queued asks. */
   | {
       readonly type: "withdraw";
@@ -38,8 +41,8 @@ export type LiveSignal =
       readonly error: unknown;
       readonly reply?: string;
     }
-  /** This process has amended or withdrawn rows: read them again. */
-  | { readonly type: "look"; readonly reply: string }
+  /** Rows may have been posted, amended or withdrawn: read them again. */
+  | { readonly type: "look"; readonly reply?: string }
   /** Gives rows an outcome without an entry. */
   | {
       readonly type: "consume";
@@ -50,6 +53,8 @@ export type LiveSignal =
   | { readonly type: "prepared"; readonly askId: string; readonly given: RequestValues }
   /** The log was reloaded and has an open request. The ask waits for its end. */
   | { readonly type: "postponed"; readonly askId: string }
+  /** Writes the schedule. Another process may have left one that holds no longer. */
+  | { readonly type: "schedule"; readonly reply?: string }
   /** The ask was made before, or was refused. */
   | { readonly type: "unprepared"; readonly askId: string; readonly error?: unknown; readonly known?: Entry }
   /** Changes the values of the open request, at once and also in an append that is under way. */
@@ -102,16 +107,21 @@ export interface RequestValues {
   /** The names of the models, and those that are stored with the ask. */
   readonly models?: { readonly names: readonly string[]; readonly stored?: readonly string[] } | undefined;
   readonly exactCounter?: TokenCounter | undefined;
+  /** The trace of the request, which is stored with the ask. */
+  readonly traceparent?: string | undefined;
   readonly context?: unknown;
+  /** The options of the ask with the changes of `prepareCall`. Default: those of the ask. */
+  readonly options?: StoredRequestOptions | undefined;
   /** A function of the caller failed, so that the request cannot be resumed. */
   readonly failed?: { readonly error: unknown; readonly code: string; readonly message: string } | undefined;
 }
 
 /**
- * `limit`: the working time of a request is over. `deadline`: check its deadline. `approval`: check the deadline of an
- * approval. `note`: record its working time. `mend`: reload the log.
+ * `limit`: the working time of a request is over. `deadline`: check its deadline. `ask`: check the times and deadlines of
+ * the queued asks. `approval`: check the deadline of an approval, or the time of a sleep. `note`: record its working time.
+ * `reload`: reload the log.
  */
-export type TimerName = "limit" | "deadline" | "approval" | "note" | "mend" | "grace" | "give_up";
+export type TimerName = "limit" | "deadline" | "ask" | "approval" | "note" | "reload" | "grace" | "give_up";
 
 /** Calls `onRequestEnd`. The row of the command waits until the call was made; absent without a store. */
 export interface EndReport {
@@ -133,6 +143,7 @@ export type Effect =
       readonly metadata: JsonObject;
       readonly consumes: readonly ConsumedCommand[];
       readonly posts: readonly CommandInput[];
+      readonly schedule?: ScheduleChange;
     }
   | { readonly type: "catch_up"; readonly id: string; readonly agent: ReactAgent }
   | { readonly type: "load"; readonly id: string; readonly thread: Thread; readonly error: unknown }
@@ -143,7 +154,15 @@ export type Effect =
       readonly run: Run;
       readonly phase: "after_llm" | "after_tools" | "terminal";
     }
-  | { readonly type: "post"; readonly id: string; readonly command: CommandInput }
+  /** `replaces`: a waiting command that is dropped in the same transaction. */
+  | {
+      readonly type: "post";
+      readonly id: string;
+      readonly command: CommandInput;
+      /** Written with the row of an ask with a time. */
+      readonly schedule?: ScheduleChange;
+      readonly replaces?: string;
+    }
   | { readonly type: "read_inbox"; readonly id: string }
   | { readonly type: "restore"; readonly id: string; readonly confirm: boolean }
   | { readonly type: "shorten"; readonly id: string; readonly agent: ReactAgent }
@@ -190,6 +209,8 @@ export type Effect =
 export interface Moment {
   /** The monotonic clock. */
   readonly now: number;
+  /** The clock, in milliseconds since 1970. */
+  readonly clock: number;
   /** The number of the last event of the request. */
   readonly eventSeq: number;
   readonly threadId: string;

@@ -46,7 +46,7 @@ export function advanceStop(decision: Decision, hasSignals: boolean, moment: Mom
   }
   const limited = effects(update(strict, { stopping: { ...stopping, isStrict: true, phase: "handing_over" } }), {
     type: "timer",
-    name: "mend",
+    name: "reload",
     ms: undefined,
   });
   if (broken !== undefined || agent.state.run === undefined) return closeLive(limited, false);

@@ -9,7 +9,7 @@ import { openRequest, removeRequestTools, suspendRequest, suspensionIn } from ".
 import type { Decision, LiveSignal } from "./signal.ts";
 import { nextEventSeq } from "./thread-metadata.ts";
 
-export const UNKNOWN: Failure = { code: "runtime_failed", message: "The runtime met an error that it does not know." };
+export const UNKNOWN: Failure = { code: "runtime_failed", message: "Unexpected internal error. See `cause`." };
 
 /** After these errors this process can never write to the thread again. */
 const PERMANENT_CODES: ReadonlySet<string> = new Set(["stale_holder", "store_closed", "thread_held"]);
@@ -65,11 +65,11 @@ export function breakDown(decision: Decision, error: unknown): Decision {
   if (lost) return effects(next, { type: "lost", error });
   if (suspension === undefined && nextRetryMs === undefined) {
     const isBusy = decision.live.hold !== undefined;
-    return isBusy ? followedBy(next, { type: "timer", name: "mend" }) : restore(next);
+    return isBusy ? followedBy(next, { type: "timer", name: "reload" }) : restore(next);
   }
   // A request that cannot be closed in the log stays open there until the log can be written.
   const left = suspendRequest(next, suspension ?? { reason: "store" }, { failure, cause: error });
-  return effects(left, { type: "timer", name: "mend", ms: retryMs });
+  return effects(left, { type: "timer", name: "reload", ms: retryMs });
 }
 
 /** After a temporary failure: another process has the thread, or the store is closed. */
@@ -81,7 +81,7 @@ function breakPermanently(decision: Decision, error: unknown): Decision {
     isPermanent: true,
     retryMs: 0,
   };
-  const lost = effects(update(decision, { broken }), { type: "timer", name: "mend", ms: undefined });
+  const lost = effects(update(decision, { broken }), { type: "timer", name: "reload", ms: undefined });
   return effects(suspendRequest(lost, suspensionIn(lost.live), {}), { type: "lost", error });
 }
 
@@ -98,7 +98,7 @@ export function restore(decision: Decision, ...after: readonly Command[]): Decis
   const count = resumes.of === request?.id ? resumes.count + 1 : 1;
   const isResuming = mayResume && count <= MAX_RESUMES;
   const counted = mayResume ? update(decision, { resumes: { of: request.id, count } }) : decision;
-  const off = effects(counted, { type: "timer", name: "mend", ms: undefined });
+  const off = effects(counted, { type: "timer", name: "reload", ms: undefined });
   return wait(off, { type: "restore", isResuming, after }, (id) => ({ type: "restore", id, confirm: isResuming }));
 }
 
@@ -125,7 +125,7 @@ export function restored(
   };
   const agent = { ...fresh, settings: live.agent.settings, flight };
   const nextRetryMs = Math.min(2 * broken.retryMs, LONGEST_RETRY_MS);
-  const mended = update(decision, { agent, broken: undefined, nextRetryMs });
+  const reloaded = update(decision, { agent, broken: undefined, nextRetryMs });
   const { failure } = broken;
   const read = (before: Decision): Decision => inboxRead(before, rows, { threadId, isFolded: true });
   if (run !== undefined) {
@@ -134,14 +134,14 @@ export function restored(
       isResuming && isKnown
         ? { type: "resume", continued: true, ...(systemPrompt !== undefined && { systemPrompt }) }
         : { type: "resume", failure };
-    const begun = read(openRequest(mended, run, nextEventSeq(agent.thread, run)));
+    const begun = read(openRequest(reloaded, run, nextEventSeq(agent.thread, run)));
     return followedBy(begun, { type: "agent", signal: resume }, ...after);
   }
-  if (!isOver) return followedBy(read(mended), ...after);
+  if (!isOver) return followedBy(read(reloaded), ...after);
   const { id: requestId, runId } = request;
   // The notice ends the request. If the thread was deleted, the log has no request, and `close_request` ends it.
   return followedBy(
-    read(openRequest(mended, { requestId, runId }, 1)),
+    read(openRequest(reloaded, { requestId, runId }, 1)),
     { type: "agent", signal: { type: "notice" } },
     { type: "close_request", failure, cause: request.thrown?.error },
     ...after,
@@ -168,5 +168,5 @@ export function notRestored(
   const { failure, error: cause, retryMs } = broken;
   const left = suspendRequest(answered, { reason: "store" }, { failure, cause });
   const later = update(left, { broken: { ...broken, retryMs: Math.min(2 * retryMs, LONGEST_RETRY_MS) } });
-  return effects(later, { type: "timer", name: "mend", ms: retryMs });
+  return effects(later, { type: "timer", name: "reload", ms: retryMs });
 }

@@ -47,8 +47,9 @@ export function metadataOf(
   };
 }
 
-function waitsAsRow({ row }: QueuedAsk): boolean {
-  return row === "waits";
+/** An ask with a time does not count: the list of waiting calls has it. */
+function waitsAsRow({ row, at }: QueuedAsk): boolean {
+  return row === "waits" && at === undefined;
 }
 
 /** The status of a thread whose last ask has left the queue without a request. Before, it was `running`, so that hosts recover the thread. */

@@ -6,6 +6,7 @@ import { opIdReused } from "../../agent/react/operations.ts";
 import { evolve } from "../../agent/react/state.ts";
 import type { Signal } from "../../agent/signal.ts";
 import { lanesOfExtended } from "../../lanes/active-lane.ts";
+import { readCut } from "../../lanes/answer-cut.ts";
 import { ContextOpError } from "../../lanes/context-operation.ts";
 import { settingIdReused } from "../../lanes/setting.ts";
 import type { CommandInput } from "../../stores/command.ts";
@@ -16,10 +17,11 @@ import type { JsonObject } from "../../thread/json.ts";
 import { failureOf, RequestError } from "../request/request-error.ts";
 import { askDecided } from "./asks.ts";
 import { currentRequest, effects, followedBy, update, updateRequest, wait } from "./decision.ts";
-import { consumedAsk, consumedBy, endCommandOf, withoutCommand, withoutRows } from "./inbox.ts";
+import { consumedAsk, consumedBy, endCommandOf, unreportedEnd, withoutCommand, withoutRows } from "./inbox.ts";
 import type { Hold, Turn } from "./live.ts";
 import { performDirective } from "./perform-directive.ts";
 import { setApprovalTimer, updatePhase } from "./request-state.ts";
+import { rescheduled } from "./schedule.ts";
 import type { Decision, Moment } from "./signal.ts";
 import { closeLive } from "./stopping.ts";
 import { breakDown } from "./store-failure.ts";
@@ -73,16 +75,23 @@ function takeStep(decision: Decision, turn: Turn, step: Step, moment: Moment): D
   const fresh = { ...turn, todo: step.directives };
   const hasEntries = step.agent.thread.rev > before.thread.rev;
   const [ask] = turn.signal.type === "ask" && hasEntries ? decision.live.asks : [];
-  const delivered = { status: "delivered", seq: before.thread.rev } as const;
+  const { run, last } = step.agent.state;
+  const askSeq = (run ?? last?.run)?.askSeq ?? before.thread.rev; // messages that waited may come before it
+  const delivered = { status: "delivered", seq: askSeq } as const;
   const consumes = [
     ...consumedBy(decision.live, step.directives),
     ...(ask === undefined ? [] : consumedAsk(decision.live, ask, delivered)),
   ];
   if (!hasEntries && consumes.length === 0) return performTurn(update(decision, { agent: step.agent }), fresh, moment);
-  const metadata = hasEntries ? metadataOf(decision.live, before, step, moment) : {};
   const end = decision.live.postsCommands ? endCommandOf(decision.live, step) : undefined;
+  const metadata = {
+    ...(hasEntries && metadataOf(decision.live, before, step, moment)),
+    ...unreportedEnd(decision.live, end, consumes),
+  };
   return wait(decision, { type: "append", turn: fresh, step, consumes }, (id) => {
-    return { type: "append", id, before, after: step.agent, metadata, consumes, posts: end === undefined ? [] : [end] };
+    const posts = end === undefined ? [] : [end];
+    const change = rescheduled(decision.live, step.agent, { consumes, posts });
+    return { type: "append", id, before, after: step.agent, metadata, consumes, posts, ...change };
   });
 }
 
@@ -185,7 +194,9 @@ export function notAppended(
 function operationError(error: unknown, before: ReactAgent, { agent: after }: Step): unknown {
   if (!EntryIdReuseError.isInstance(error)) return error;
   const fresh = after.thread.slice(before.thread.rev, after.thread.lastSeq);
-  const operation = fresh.find(({ kind }) => kind === "ai_context_operation" || kind === "ai_setting");
+  const operation = fresh.find(
+    (entry) => entry.kind === "ai_context_operation" || entry.kind === "ai_setting" || readCut(entry) !== undefined,
+  );
   if (operation === undefined) return error;
   const opId = String((operation.payload as JsonObject)["opId"]); // payloads are JSON
   return operation.kind === "ai_setting" ? settingIdReused(opId) : opIdReused(opId);
@@ -284,7 +295,8 @@ export function endTurn(
   const settled = reply === undefined ? ended : effects(ended, { type: "settle", reply, turn, ...outcome });
   // The message is a row now. A process that stops before its calls are skipped leaves that to the next one.
   const isSkipping = signal.type === "steer" && signal.skip !== undefined;
-  return isSkipping ? followedBy(settled, { type: "agent", signal: { type: "skip" } }) : settled;
+  if (isSkipping) return followedBy(settled, { type: "agent", signal: { type: "skip" } });
+  return signal.type === "steer" && signal.wake ? followedBy(settled, { type: "wake" }) : settled;
 }
 
 /** The state of the lanes with more of the thread. */

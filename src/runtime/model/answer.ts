@@ -298,7 +298,7 @@ function argumentsIn(input: unknown): JsonValue {
   return input.slice(0, MAX_INVALID_CHARACTERS).toWellFormed();
 }
 
-/** Characters kept of JSON that an entry cannot hold. Cut text cannot be parsed, so JSON that is nested too deeply breaks no parser. */
+/** The length of the text that replaces JSON which an entry cannot hold. Cut JSON does not parse, so its depth harms no parser. */
 const MAX_INVALID_CHARACTERS = 2_000;
 
 function parsed(text: string, reviver?: (key: string, value: JsonValue) => JsonValue): JsonValue | undefined {
@@ -309,7 +309,7 @@ function parsed(text: string, reviver?: (key: string, value: JsonValue) => JsonV
   }
 }
 
-/** Models write half a surrogate pair, also as an escape such as \uD83D. */
+/** Replaces halves of surrogate pairs, which models write, also as an escape such as \uD83D. */
 function wellFormed(_key: string, value: JsonValue): JsonValue {
   return typeof value === "string" ? value.toWellFormed() : value;
 }

@@ -1,11 +1,11 @@
-import type { DownloadFunction, DownloadLimits } from "../../agent/definition/config.ts";
+import type { AnyAgent, DownloadFunction, DownloadLimits } from "../../agent/definition/config.ts";
 import {
   type ModelReader,
   type ModelStream,
   modelIdentity,
   type ProviderModel,
 } from "../../agent/definition/language-model.ts";
-import type { ModelAnswer, ModelFinishReason, Usage } from "../../agent/model-call.ts";
+import { addUsage, type ModelAnswer, type ModelFinishReason, type Usage } from "../../agent/model-call.ts";
 import type { Failure } from "../../agent/signal.ts";
 import type { CacheOption } from "../../providers/cache.ts";
 import type { Message, ToolSpec } from "../../thread/message.ts";
@@ -146,7 +146,7 @@ async function callWithFiles(
 
 type Options = Parameters<ProviderModel["doStream"]>[0];
 
-/** An error that a callback of the caller threw, as its `cause`. */
+/** Wraps an error that a callback of the caller threw. The error is its `cause`. */
 class CallbackError extends Error {}
 
 async function generate(run: Run, spec: ModelSpec, builder: AnswerBuilder, options: Options): Promise<void> {
@@ -397,47 +397,64 @@ function idleTimeout(ms: number): ModelError {
   });
 }
 
-const FIRST_WAIT_MS = 500;
+/** The longest wait, unless the first one is longer. */
 const MAX_WAIT_MS = 30_000;
 /** If the provider asks for a longer wait, the call fails instead. */
 const MAX_RETRY_AFTER_MS = 10 * 60_000;
 
-export interface RetryPolicy {
+/** The waits between attempts. */
+type RetryWaits = Pick<AnyAgent, "modelRetryBackoffMs" | "modelRetryBackoffFactor">;
+
+export interface RetryPolicy extends RetryWaits {
   /** How many retries follow the first attempt. */
   readonly modelMaxRetries: number;
   /** Awaited before each attempt. It aborts the signal of the call if the attempt must not be made. */
   readonly beforeAttempt?: () => Promise<unknown>;
 }
 
-/** Calls a model, and retries retryable failures. For calls whose attempts are not in the log, such as summaries. */
+/**
+ * Calls a model, and retries retryable failures. For calls whose attempts are not in the log, such as summaries. The usage is that
+ * of all attempts.
+ */
 export async function withRetries(
   call: ModelCall,
-  { modelMaxRetries, beforeAttempt }: RetryPolicy,
+  { modelMaxRetries, beforeAttempt, ...waits }: RetryPolicy,
 ): Promise<ModelAnswer> {
+  let usage: Usage = {};
   for (let attempt = 1; ; attempt++) {
     try {
       await beforeAttempt?.();
-      return await callModel(call);
+      const answer = await callModel(call);
+      return { ...answer, usage: addUsage(usage, answer.usage) };
     } catch (error) {
-      if (attempt > modelMaxRetries || !ModelError.isInstance(error) || !error.retryable) throw error;
-      const waitMs = retryDelay(attempt, error, call.ports.random());
-      if (waitMs === undefined) throw error;
-      await pauseBeforeRetry(call, waitMs);
+      if (!ModelError.isInstance(error)) throw error;
+      usage = addUsage(usage, error.partial?.usage ?? {});
+      const waitMs = retryDelay(attempt, error, call.ports.random(), waits);
+      if (attempt > modelMaxRetries || !error.retryable || waitMs === undefined) throw withUsage(error, usage);
+      await pauseBeforeRetry(call, waitMs).catch((aborted: unknown) => {
+        throw ModelError.isInstance(aborted) ? withUsage(aborted, usage) : aborted;
+      });
     }
   }
 }
 
+function withUsage(error: ModelError, usage: Usage): ModelError {
+  if (Object.keys(usage).length === 0) return error;
+  const { failure, cause, partial: { content } = { content: "" } } = error;
+  return new ModelError({ ...failure, cause, partial: { content, usage } });
+}
+
 /**
- * The wait after so many failed attempts: as long as the provider asks for, else twice as long each time. Up to half of it is
- * random, so that callers that failed together do not retry together. Undefined if the provider asks for too long a wait.
+ * The wait after so many failed attempts: as long as the provider asks for, else longer each time. Up to half of it is random, so that callers that failed together do not retry together. Undefined if the provider asks for too long a wait.
  */
 export function retryDelay(
   failed: number,
   { retryAfterMs }: Pick<Failure, "retryAfterMs">,
   chance: number,
+  { modelRetryBackoffMs: first, modelRetryBackoffFactor: factor }: RetryWaits,
 ): number | undefined {
   if (retryAfterMs !== undefined) return retryAfterMs > MAX_RETRY_AFTER_MS ? undefined : retryAfterMs;
-  const most = Math.min(FIRST_WAIT_MS * 2 ** failed, MAX_WAIT_MS);
+  const most = Math.min(first * factor ** (failed - 1), Math.max(first, MAX_WAIT_MS));
   return Math.round((most * (1 + chance)) / 2);
 }
 

@@ -5,6 +5,7 @@ import type {
   DownloadResult,
 } from "../../agent/definition/config.ts";
 import type { ProviderModel } from "../../agent/definition/language-model.ts";
+import { builtinModule } from "../../thread/builtin-module.ts";
 import { HeddleError } from "../../thread/errors.ts";
 import type { JsonValue } from "../../thread/json.ts";
 import { type FileContentPart, fileNote, type Message, type Part } from "../../thread/message.ts";
@@ -32,7 +33,7 @@ interface Options {
   readonly readBlob: ReadBlob | undefined;
   readonly known: FetchedFiles;
   readonly signal: AbortSignal;
-  /** The time limit of functions of the caller and the package. */
+  /** How long each function of the caller or of the package may take. */
   readonly limit: HookLimit;
 }
 
@@ -373,8 +374,8 @@ interface IncomingResponse extends AsyncIterable<Uint8Array> {
  * another address after the check. Without `node:http`, `fetch` is used and addresses are not checked.
  */
 export function getPublic(url: URL, { signal, refuse }: PublicRequest): Promise<Response> {
-  const http = builtin<HttpModule>(url.protocol === "https:" ? "node:https" : "node:http");
-  const dns = builtin<{ readonly lookup: Lookup }>("node:dns");
+  const http = builtinModule<HttpModule>(url.protocol === "https:" ? "node:https" : "node:http");
+  const dns = builtinModule<{ readonly lookup: Lookup }>("node:dns");
   if (http === undefined || dns === undefined) return fetch(url, { redirect: "manual", signal });
   const lookup: Lookup = (host, options, done) =>
     dns.lookup(host, { ...options, all: true }, (error, addresses = []) => {
@@ -387,11 +388,6 @@ export function getPublic(url: URL, { signal, refuse }: PublicRequest): Promise<
     request.on("error", reject);
     request.end();
   });
-}
-
-function builtin<Module>(name: string): Module | undefined {
-  const { process } = globalThis as { readonly process?: { readonly getBuiltinModule?: (name: string) => unknown } };
-  return process?.getBuiltinModule?.(name) as Module | undefined; // as Node documents it
 }
 
 function responseOf(response: IncomingResponse): Response {

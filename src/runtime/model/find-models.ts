@@ -12,27 +12,33 @@ import type { HeldSettings } from "../../lanes/setting.ts";
 import type { RequestValues } from "../live/signal.ts";
 import { ownModels, type ThreadOptions } from "../perform/scene.ts";
 import { RequestError } from "../request/request-error.ts";
-import { type HookLimit, hookAnswer } from "../time-limits.ts";
+import { type HookLimit, hookAnswer, retriedAnswer } from "../time-limits.ts";
 
 /** Where models are found, and how long the functions of the caller may take. */
 export interface ModelSources {
-  readonly options: Pick<ThreadOptions, "definition" | "resolveModel" | "threadId" | "onError">;
+  readonly options: Pick<ThreadOptions, "definition" | "resolveModel" | "threadId" | "onError"> & {
+    readonly warnOnce?: ThreadOptions["warnOnce"] | undefined;
+  };
   readonly hookLimit: HookLimit;
+  /** The request was accepted with these models. Any of them is enough to resume it. */
+  readonly isResumed?: boolean;
 }
 
 /** The models of a request. */
 export interface RequestModels {
   readonly models: readonly ProviderModel[];
+  /** The names of these models. If none was found, the names that were searched; undefined if a function has to choose. */
+  readonly names: readonly string[] | undefined;
   /** Their names for the log. Absent: they follow from the agent and its settings. */
   readonly stored?: readonly string[];
 }
 
-/** The names of the models of a request, also of those that were not found. */
-export function namesOf({ models, stored }: RequestModels): NonNullable<RequestValues["models"]> {
-  return { names: models.length > 0 ? models.map(qualifiedModelName) : (stored ?? []), ...(stored && { stored }) };
+/** The names of the models of a request for the agent. */
+export function namesOf({ names = [], stored }: RequestModels): NonNullable<RequestValues["models"]> {
+  return { names, ...(stored && { stored }) };
 }
 
-/** The models that were set: by themselves, or by a mode. */
+/** The models that `setModel` or the mode has set; the later one wins. */
 export function setModels({ modes = {} }: AnyAgent, { mode, model, overMode }: HeldSettings): ModelChoice | undefined {
   const ofMode = mode !== undefined && Object.hasOwn(modes, mode) ? modes[mode]?.model : undefined;
   return overMode?.model ? model : (ofMode ?? model);
@@ -41,8 +47,8 @@ export function setModels({ modes = {} }: AnyAgent, { mode, model, overMode }: H
 type Scope = ModelScope<never>;
 
 /**
- * The models of a request that is asked: those of the ask, else those that were set, else the agent's. Undefined: those that
- * the agent has without a search. An unknown name is `model_unresolved`.
+ * The models of a new request: those of the ask, else those that were set, else the agent's. Undefined if the agent's own
+ * models need no search. An unknown name is a RequestError `model_unresolved`.
  */
 export async function chooseModels(
   sources: ModelSources,
@@ -53,38 +59,68 @@ export async function chooseModels(
   const { definition } = sources.options;
   const choice = asked ?? setModels(definition, held);
   if (choice !== undefined) {
-    return { models: await findModels(sources, choice), ...(asked !== undefined && { stored: modelNames(asked) }) };
+    return { ...(await foundOf(sources, choice)), ...(asked !== undefined && { stored: modelNames(asked) }) };
   }
   if (typeof definition.model !== "function") {
-    return ownModels(definition).length > 0 ? undefined : { models: await findModels(sources, definition.model) };
+    return ownModels(definition).length > 0 ? undefined : foundOf(sources, definition.model);
   }
   const chosen = await callModelFunction(sources, scope);
-  return { models: await findModels(sources, chosen), stored: modelNames(chosen) };
+  return { ...(await foundOf(sources, chosen)), stored: modelNames(chosen) };
 }
 
-/** The models of a request that is resumed. They are empty where one was not found: the request then makes no call. */
+/** The models that are found of a choice, and their names. */
+export async function foundOf(sources: ModelSources, choice: ModelChoice): Promise<RequestModels> {
+  const models = await findKnownModels(sources, choice);
+  return { models, names: models.map(qualifiedModelName) };
+}
+
+/** The models of a request that is resumed. They are empty where none was found: they are searched again for its next call. */
 export async function findModelsAgain(
-  sources: ModelSources,
+  given: ModelSources,
   stored: readonly string[] | undefined,
   held: HeldSettings,
   scope: Scope,
 ): Promise<RequestModels | undefined> {
-  const { model } = sources.options.definition;
+  const sources = { ...given, isResumed: true };
+  const { definition } = sources.options;
+  const { model } = definition;
+  const choice = stored ?? setModels(definition, held) ?? (typeof model === "function" ? undefined : model);
   try {
     if (stored === undefined) return await chooseModels(sources, undefined, held, scope);
     const isKnown = typeof model !== "function";
-    const models = await findModels(sources, stored).catch(async (error: unknown) => {
+    const found = await foundOf(sources, stored).catch(async (error: unknown) => {
       if (isKnown || sources.hookLimit.signal?.aborted) throw error;
-      return findModels(sources, stored, await callModelFunction(sources, scope)); // it may return the same models
+      const chosen = await callModelFunction(sources, scope); // it may return models with the stored names
+      const models = await findKnownModels(sources, stored, chosen);
+      return { models, names: models.map(qualifiedModelName) };
     });
-    return { models, stored };
+    return { ...found, stored };
   } catch (error) {
     if (sources.hookLimit.signal?.aborted) throw error;
-    return { models: [], ...(stored && { stored }) };
+    return { models: [], names: choice === undefined ? undefined : modelNames(choice), ...(stored && { stored }) };
   }
 }
 
-/** The models of a choice, in order. `known` has more of them. */
+/** The models of a choice, in order. A name after the first that leads to none is a warning, and is left out. */
+export async function findKnownModels(
+  sources: ModelSources,
+  choice: ModelChoice,
+  known?: ModelChoice,
+): Promise<readonly ProviderModel[]> {
+  const { hookLimit, isResumed = false, options } = sources;
+  const found = await Promise.allSettled(modelList(choice).map((item) => findModels(sources, [item], known)));
+  const isFound = found.some(({ status }) => status === "fulfilled");
+  return found.flatMap((result, index) => {
+    if (result.status === "fulfilled") return result.value;
+    const reason: unknown = result.reason;
+    const isNeeded = isResumed ? !isFound : index === 0;
+    if (isNeeded || hookLimit.signal?.aborted || !RequestError.isInstance(reason)) throw reason;
+    options.warnOnce?.(`Thread ${options.threadId}: ${reason.message} The list of models is used without it.`);
+    return [];
+  });
+}
+
+/** All models of a choice, in order. An unknown name is an error. Names are also looked up in `known`. */
 export function findModels(
   sources: ModelSources,
   choice: ModelChoice,
@@ -113,7 +149,7 @@ async function findModel(
   let cause: unknown;
   if (resolveModel !== undefined) {
     try {
-      const resolved = await hookAnswer(hookLimit, RESOLVE, () => resolveModel(name));
+      const resolved = await retriedAnswer(hookLimit, RESOLVE, () => resolveModel(name));
       const problem = resolved === undefined ? "does not know it" : modelProblem(resolved);
       if (resolved !== undefined && problem === undefined) return resolved;
       trouble = `\`resolveModel\` ${resolved === undefined ? problem : `gave none: a model ${problem}`}`;
@@ -132,7 +168,7 @@ const CHOOSE = { name: "The function `model`", code: "model_selection_failed" };
 
 async function callModelFunction({ options, hookLimit }: ModelSources, scope: Scope): Promise<ModelChoice> {
   const { definition, threadId, onError } = options;
-  const choose = definition.model as (scope: Scope) => ModelChoice | Promise<ModelChoice>; // the caller has looked
+  const choose = definition.model as (scope: Scope) => ModelChoice | Promise<ModelChoice>; // the caller has checked that it is a function
   let choice: ModelChoice;
   try {
     choice = await hookAnswer(hookLimit, CHOOSE, () => choose(scope));

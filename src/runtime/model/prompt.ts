@@ -81,8 +81,9 @@ function ownPart(part: AISDKAssistantPart, model: string): readonly object[] {
 const REFUSES_IMAGES = /^(cohere|deepseek)\b/;
 
 /**
- * Chat APIs take results as text, and their packages would write the bytes of an image into it, which costs tokens and shows
- * nothing. So a result becomes its text. A user message with the images follows the results of the exchange.
+ * Chat APIs take results as text. Their packages would write the bytes of an image as text, which costs tokens and shows
+ * nothing. So results become text, with a note for each image. A user message with the images follows the results of the
+ * exchange.
  */
 function withChatResults({ provider }: Pick<ProviderModel, "provider">, messages: readonly Message[]) {
   if (!isChat({ provider }) || !messages.some(hasParts)) return messages;

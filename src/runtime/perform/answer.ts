@@ -1,16 +1,15 @@
-import { nextDue, type ReactAgent, storedWaitingCalls } from "../../agent/react/agent.ts";
 import type { ReactSettings } from "../../agent/react/settings.ts";
-import type { Command, CommandInput, CommandOutcome, ConsumedCommand } from "../../stores/command.ts";
+import type { Command, CommandInput, CommandOutcome, ConsumedCommand, PostedCommand } from "../../stores/command.ts";
 import { CommandError } from "../../stores/errors.ts";
-import type { AppendOptions, AppendResult, ThreadStore } from "../../stores/port.ts";
+import type { AppendOptions, AppendResult, NextRun, ThreadStore } from "../../stores/port.ts";
 import { longerTail } from "../../stores/project-from-store.ts";
-import type { WaitingCallInput } from "../../stores/waiting-call.ts";
 import type { Entry, EntryInput } from "../../thread/entry.ts";
 import { HeddleError, ThreadError } from "../../thread/errors.ts";
 import { isPlainObject } from "../../thread/json.ts";
 import { checkName } from "../../thread/options.ts";
+import { REPLACED } from "../live/inbox.ts";
+import type { NextTime, ScheduleChange } from "../live/schedule.ts";
 import type { Effect, LiveSignal } from "../live/signal.ts";
-import type { RuntimePorts } from "../ports.ts";
 import type { Holder } from "../session/holder.ts";
 import { caughtUp, isAmple, loadAgent, shortened } from "../session/load.ts";
 import { retryStore } from "../session/store-retry.ts";
@@ -32,8 +31,11 @@ export async function answerOf(
   const { store, ports, threadId } = scene;
   const { id } = effect;
   switch (effect.type) {
-    case "append":
-      return { type: "appended", id, result: await append(scene, holder?.epoch, effect) };
+    case "append": {
+      const result = await append(scene, holder?.epoch, effect);
+      wake(scene, effect.schedule);
+      return { type: "appended", id, result };
+    }
     case "catch_up": {
       const agent = await retryStore(ports, () => caughtUp(store, effect.agent, ports));
       // The entries may be of the next holder, so nothing starts because of them before the store was asked.
@@ -45,8 +47,11 @@ export async function answerOf(
       const { thread, requests } = await retryStore(ports, () => longerTail(store, tail, error));
       return { type: "loaded", id, thread, isAmple: isAmple(thread, tail, error, requests) };
     }
-    case "post":
-      return { type: "posted", id, ...(await post(scene, holder?.epoch, effect.command)) };
+    case "post": {
+      const posted = await post(scene, holder?.epoch, effect.command, effect.schedule, effect.replaces);
+      wake(scene, effect.schedule);
+      return { type: "posted", id, ...posted };
+    }
     case "read_inbox":
       return { type: "inbox_read", id, rows: await retryStore(ports, () => store.pending(threadId)) };
     case "restore": {
@@ -59,6 +64,11 @@ export async function answerOf(
     default:
       return effect satisfies never;
   }
+}
+
+/** The time is stored: the host is to start the thread then. */
+function wake({ wake: call }: Scene, schedule: ScheduleChange | undefined): void {
+  if (typeof schedule?.next?.at === "number") call(schedule.next.at);
 }
 
 type Place = Pick<Scene, "store" | "ports" | "threadId">;
@@ -78,13 +88,21 @@ interface Posted {
 }
 
 /** Makes a command durable, unless another process has the thread. */
-function post(place: Place, epoch: number | undefined, command: CommandInput): Promise<Posted> {
+function post(
+  place: Place & { readonly agent?: Scene["agent"] },
+  epoch: number | undefined,
+  command: CommandInput,
+  schedule: ScheduleChange = {},
+  replaces?: string,
+): Promise<Posted> {
   const { store, ports, threadId } = place;
+  const options = { epoch, posts: [{ threadId, command }] };
+  const more = scheduleOptions(schedule, place.agent?.().settings.name ?? "", ports.clock);
   const find = async (): Promise<Command | undefined> =>
     (await store.pending(threadId)).find(({ id }) => id === command.id);
   return retryStore(ports, async () => {
     try {
-      const { replayed } = await store.append(threadId, [], { epoch, posts: [{ threadId, command }] });
+      const { replayed } = await appendPost({ store, threadId, options, more }, replaces);
       if (!replayed) return {};
       const { outcome } = await store.post(threadId, command);
       return outcome === undefined ? { row: await find() } : { outcome };
@@ -96,6 +114,42 @@ function post(place: Place, epoch: number | undefined, command: CommandInput): P
       return row === undefined ? { outcome: await store.outcome(threadId, command.id) } : { row };
     }
   });
+}
+
+/** Whether a command was posted before and answered: then it replaces nothing. */
+async function hasOutcome(store: ThreadStore, { threadId, command: { id } }: PostedCommand): Promise<boolean> {
+  if ((await store.pending(threadId)).some((row) => row.id === id)) return false;
+  try {
+    await store.outcome(threadId, id);
+    return true;
+  } catch (error) {
+    if (CommandError.isInstance(error) && error.code === "command_not_found") return false;
+    throw error;
+  }
+}
+
+interface PostAppend extends Pick<Place, "store" | "threadId"> {
+  readonly options: AppendOptions;
+  /** The schedule. */
+  readonly more: AppendOptions;
+}
+
+/** Drops the command that is replaced in the same transaction, unless it has an outcome already. */
+async function appendPost(
+  { store, threadId, options, more }: PostAppend,
+  replaces: string | undefined,
+): Promise<AppendResult> {
+  const [post] = options.posts ?? [];
+  if (replaces === undefined || post === undefined || (await hasOutcome(store, post)))
+    return scheduled(store, threadId, [], options, more)();
+  const consumes = [{ id: replaces, outcome: REPLACED }];
+  try {
+    return await scheduled(store, threadId, [], { ...options, consumes }, more)();
+  } catch (error) {
+    const isOfReplaced = CommandError.isInstance(error) && error.commandId === replaces;
+    if (!isOfReplaced) throw error;
+    return scheduled(store, threadId, [], options, more)();
+  }
 }
 
 /** Withdraws the row of a command whose caller got an error. A row that is missing or has an outcome is ignored. */
@@ -130,13 +184,14 @@ export async function moveEarlierOperation(place: Place & Pick<Scene, "warn">, e
 interface Batch extends Pick<Extract<Effect, { type: "append" }>, "before" | "after" | "metadata"> {
   readonly consumes?: readonly ConsumedCommand[];
   readonly posts?: readonly CommandInput[];
+  readonly schedule?: ScheduleChange;
 }
 
 /** Appends the entries of a decision. Their ids are fixed, so that appending them again is safe. */
 export function append(
   { store, ports, threadId }: Place,
   epoch: number | undefined,
-  { before, after, metadata, consumes = [], posts = [] }: Batch,
+  { before, after, metadata, consumes = [], posts = [], schedule = {} }: Batch,
 ): Promise<AppendResult> {
   const { rev: expectedRev } = before.thread;
   const hasEntries = after.thread.rev > expectedRev;
@@ -148,16 +203,28 @@ export function append(
     ...(consumes.length > 0 && { consumes }),
     ...(posts.length > 0 && { posts: posts.map((command) => ({ threadId, command })) }),
   };
-  const more = unscheduled.has(store) ? {} : scheduleOf(before, after, ports, epoch === undefined);
-  return retryStore(ports, async () => {
+  const more = scheduleOptions(schedule, after.settings.name, ports.clock);
+  return retryStore(ports, scheduled(store, threadId, entries, options, more));
+}
+
+/** An append with a schedule, and without it to a store that keeps none. */
+function scheduled(
+  store: ThreadStore,
+  threadId: string,
+  entries: readonly EntryInput[],
+  options: AppendOptions,
+  more: AppendOptions,
+): () => Promise<AppendResult> {
+  return async () => {
+    if (isEmpty(more) || unscheduled.has(store)) return store.append(threadId, entries, options);
     try {
       return await store.append(threadId, entries, { ...options, ...more });
     } catch (error) {
-      if (!HeddleError.isInstance(error) || error.code !== "store_unsupported" || isEmpty(more)) throw error;
+      if (!HeddleError.isInstance(error) || error.code !== "store_unsupported") throw error;
       unscheduled.add(store);
       return store.append(threadId, entries, options);
     }
-  });
+  };
 }
 
 /** Stores without due times, as others may write them. */
@@ -167,42 +234,19 @@ function isEmpty(options: object): boolean {
   return Object.keys(options).length === 0;
 }
 
-/** The changes of an append to lists of all threads: the next due time, and the waiting calls. */
-function scheduleOf(before: ReactAgent, after: ReactAgent, { clock }: Clock, isForeign: boolean): AppendOptions {
-  const due = nextDue(after);
-  const isDue = due !== undefined && { agent: after.settings.name, dueInMs: Math.max(0, due - clock()) };
-  const [earlier, waiting] = [before, after].map((agent) => listedCalls(agent, isForeign)) as [Listed, Listed];
-  return {
-    // Only the holder sets the due time. After a decision of another process the holder has to act first.
-    ...(due !== nextDue(before) && !isForeign && { next: isDue || null }),
-    ...(JSON.stringify(earlier) !== JSON.stringify(waiting) && { waiting }),
-  };
+/** A request that waits for people only is looked at again after a year. */
+const FAR_MS = 365 * 24 * 3_600_000;
+
+/** The options of an append that change when the thread is due, and its waiting calls. */
+function scheduleOptions({ next, waiting }: ScheduleChange, agent: string, clock: () => number): AppendOptions {
+  return { ...(next !== undefined && { next: nextRun(next, agent, clock()) }), ...(waiting && { waiting }) };
 }
 
-type Clock = Pick<RuntimePorts, "clock">;
-type Listed = readonly WaitingCallInput[];
-
-/** Longer arguments are in the log only, in characters of JSON text. */
-const MAX_LISTED_ARGUMENTS = 32_768;
-
-/** The waiting calls, for a list of all threads. A call with an id that the list refuses is in the log only. */
-function listedCalls(agent: ReactAgent, isForeign: boolean): Listed {
-  const { requestId = "", options } = agent.state.run ?? {};
-  const requestDeadline = options?.deadline;
-  return storedWaitingCalls(agent, isForeign ? undefined : false).flatMap((call, index, all) => {
-    const { toolCallId: callId, name, arguments: given, kind, deadline } = call;
-    const isSecond = all.findIndex(({ toolCallId }) => toolCallId === callId) < index;
-    if (isSecond || !/^\P{Cc}{1,512}$/u.test(callId) || !callId.isWellFormed()) return [];
-    const isShort = JSON.stringify(given).length <= MAX_LISTED_ARGUMENTS;
-    const of = {
-      agent: agent.settings.name,
-      requestId,
-      name,
-      ...(requestDeadline !== undefined && { requestDeadline }),
-    };
-    const body = { ...of, ...(isShort && { arguments: given }) };
-    return [{ callId, kind, body, ...(deadline !== undefined && { deadline }) }];
-  });
+function nextRun(next: NextTime, agent: string, now: number): NextRun | null {
+  if (next === null) return null;
+  const { at = now, waitsFor } = next;
+  const dueInMs = at === "later" ? FAR_MS : Math.max(0, at - now);
+  return { agent, dueInMs, ...(waitsFor && { waitsFor }) };
 }
 
 /** The input of an entry. An operation or a setting has no time, so that a retry is the same input; the store sets it. */

@@ -1,5 +1,5 @@
-import type { RequestScope } from "../../agent/definition/config.ts";
 import { type ProviderModel, qualifiedModelName } from "../../agent/definition/language-model.ts";
+import type { RequestScope } from "../../agent/definition/prepare.ts";
 import type { LlmStream } from "../../agent/directive.ts";
 import type { CallBasis, ModelAnswer, Usage } from "../../agent/model-call.ts";
 import { currentModel, outputAsked } from "../../agent/react/call-context.ts";
@@ -16,11 +16,12 @@ import type { LiveRequest } from "../request/request.ts";
 import { failureOf, RequestError } from "../request/request-error.ts";
 import { retryStore } from "../session/store-retry.ts";
 import { checkOutput } from "../structured-output.ts";
+import type { ModelSpan } from "../telemetry/telemetry.ts";
 import { hookAnswer } from "../time-limits.ts";
 import { pause } from "../timers.ts";
-import { spentWith } from "./check-exchange.ts";
+import { costOf, spentWith } from "./check-exchange.ts";
 import { prepareStep, repairCalls } from "./prepare-step.ts";
-import { checkOptions, hookLimitOf, mayStart, type Scene } from "./scene.ts";
+import { hookLimitOf, makeMissing, mayStart, type Scene } from "./scene.ts";
 
 /** The result of a call: the next signal, and values that only the loop has. */
 interface CallResult {
@@ -32,24 +33,28 @@ interface CallResult {
 /** Makes a model call. Its answer or its failure is the next signal. */
 export async function callModel(scene: Scene, directive: LlmStream, request: LiveRequest): Promise<CallResult> {
   const { callId } = directive;
-  const span = scene.telemetry.model(directive, scene);
+  let span: ModelSpan | undefined;
   const kept = scene.blobs.putAll(directive.blobs);
   kept.catch(() => undefined); // awaited before the call is recorded
   let sent: SentMessages | undefined;
   const called = async (): Promise<CallResult> => {
     try {
-      checkOptions(scene, request.id);
+      const { lost, isNewContext } = await makeMissing(scene, request.id);
+      if (lost !== undefined) throw new RequestError({ ...lost, requestId: request.id });
+      if (isNewContext) return { signal: { type: "llm_error", callId, failure: MADE_AGAIN, retryMs: 0 } };
       if (directive.afterMs !== undefined) {
         await pause(scene.ports, directive.afterMs, request.abort.signal);
         scene.doubtHeld();
       }
+      const started = scene.telemetry.model(directive, scene); // after the wait, which is no time of the model
+      span = started;
       await mayStart(scene, request); // if this is false, the request was interrupted, and the call ends as aborted
       const transformed = await transform(scene, directive, request);
       sent = transformed.sent;
       const { model } = sent ?? {};
-      span.sending(transformed);
-      const given = await span.within(() => ask(scene, directive, request, transformed));
-      span.answered(given);
+      started.sending(transformed);
+      const given = await started.within(() => ask(scene, directive, request, transformed, started));
+      started.answered(given, await costBy(scene, given.usage, request, model));
       const { repaired, ...answer } = await repairCalls(scene, request, transformed, given);
       const output = await outputOf(scene, request, answer);
       const { finishReason } = answer;
@@ -76,7 +81,8 @@ export async function callModel(scene: Scene, directive: LlmStream, request: Liv
       if (!request.abort.signal.aborted)
         scene.onError(error, { code, threadId: scene.threadId, requestId: request.id });
       const partial = isOfModel ? error.partial : undefined;
-      span.failed(failure, partial?.usage);
+      const { usage = {} } = partial ?? {};
+      span?.failed(failure, usage, await costBy(scene, usage, request, sent?.model));
       const isRetried = isOfModel && failure.retryable;
       const retry = isRetried
         ? { ...retryIn(scene, failure), ...(await spentBy(scene, partial?.usage ?? {}, request, sent?.model)) }
@@ -91,6 +97,16 @@ export async function callModel(scene: Scene, directive: LlmStream, request: Liv
   return { signal: { ...signal, ...facts }, ...notes };
 }
 
+/** The cost of the call, for its span. */
+function costBy(
+  scene: Scene,
+  usage: Usage,
+  { abort: { signal } }: LiveRequest,
+  model = currentModel(scene.agent()),
+): Promise<number | undefined> {
+  return costOf(scene, { model, usage }, signal);
+}
+
 function spentBy(
   scene: Scene,
   usage: Usage,
@@ -101,9 +117,12 @@ function spentBy(
 }
 
 /** The delay before a retry. The agent decides whether there is one. */
-function retryIn({ agent, ports }: Scene, failure: Pick<Failure, "retryAfterMs">): { readonly retryMs?: number } {
+function retryIn(
+  { agent, ports, definition }: Scene,
+  failure: Pick<Failure, "retryAfterMs">,
+): { readonly retryMs?: number } {
   const failed = agent().state.run?.failedAttempts ?? 0;
-  const retryMs = retryDelay(failed + 1, failure, ports.random());
+  const retryMs = retryDelay(failed + 1, failure, ports.random(), definition);
   return retryMs === undefined ? {} : { retryMs };
 }
 
@@ -150,10 +169,16 @@ function sameText(a: unknown, b: unknown): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }
 
-async function ask(scene: Scene, directive: LlmStream, request: LiveRequest, sent: Sent): Promise<ModelAnswer> {
+async function ask(
+  scene: Scene,
+  directive: LlmStream,
+  request: LiveRequest,
+  sent: Sent,
+  span: ModelSpan,
+): Promise<ModelAnswer> {
   const { definition, ports, threadId } = scene;
   const { callId, iteration, basis, modelIndex = 0 } = directive;
-  const { models, headers } = scene.lent(request.id);
+  const { models, headers } = scene.transient(request.id);
   const model = sent.model ?? models[modelIndex];
   if (model === undefined) throw unresolved(basis.model);
   return streamModel({
@@ -171,6 +196,7 @@ async function ask(scene: Scene, directive: LlmStream, request: LiveRequest, sen
     signal: request.abort.signal,
     idleTimeoutMs: definition.streamIdleTimeoutMs,
     onDelta: ({ type, id, text, ...call }) => {
+      if (definition.streaming) span.received?.();
       request.emit({ kind: "llm_delta", callId, ...call, data: { type, id, text } }, iteration);
     },
     estimateUsage: (received) => ({
@@ -193,6 +219,13 @@ function countReceived({ definition: { tokenCounter: counter } }: Scene, basis: 
   return Math.ceil(countText(text, heuristic) * calibration);
 }
 
+/** The context of the call was made without values that the agent has now, so the call is decided again. */
+const MADE_AGAIN: Failure = {
+  code: "context_failed",
+  message: "A function of the caller had failed when the request was resumed. It gave its values for this call.",
+  retryable: true,
+};
+
 function unresolved(name = "that the function `model` chooses"): RequestError {
   const message = `The model ${name} was not found when the request was resumed. Give the agent, server or host \`resolveModel\`, and ask again.`;
   return new RequestError({ code: "model_unresolved", message });
@@ -212,7 +245,7 @@ async function outputOf(
   request: LiveRequest,
   { content, toolCalls }: ModelAnswer,
 ): Promise<OutputCheck | undefined> {
-  const output = scene.lent(request.id).output ?? outputAsked(scene.agent().state.run) ?? scene.definition.output;
+  const output = scene.transient(request.id).output ?? outputAsked(scene.agent().state.run) ?? scene.definition.output;
   if (output === undefined || toolCalls.length > 0) return undefined;
   const hook = { name: "The schema of `output`", code: "output_invalid" };
   try {

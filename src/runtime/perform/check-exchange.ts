@@ -5,6 +5,7 @@ import { exchangeOf, stopFailure } from "../../agent/react/tools.ts";
 import type { ExchangeVerdict, Signal } from "../../agent/signal.ts";
 import type { LiveRequest } from "../request/request.ts";
 import { RequestError } from "../request/request-error.ts";
+import { noTelemetry } from "../telemetry/telemetry.ts";
 import { type HookLimit, hookAnswer } from "../time-limits.ts";
 import { hookLimitOf, type Scene } from "./scene.ts";
 
@@ -14,6 +15,7 @@ interface Checked {
 }
 
 const STOP = { name: "stopWhen", code: "stop_when_failed" };
+const PRICE = { ...STOP, name: "limits.costUsd" };
 
 /** Whether the request ends after its exchange. The verdict is the next signal. An interrupted request ends anyway. */
 export async function checkExchange(scene: Scene, { requestId }: Check, request: LiveRequest): Promise<Checked> {
@@ -62,6 +64,26 @@ export async function spentWith(
   return isSpent ? { isSpent } : {};
 }
 
+/** The cost of a call, for telemetry. Undefined where it is unknown, and where there is no telemetry. */
+export async function costOf(
+  { definition, telemetry, ports }: Scene,
+  { model = "unknown", usage }: { readonly model: string | undefined; readonly usage: Usage },
+  signal: AbortSignal,
+): Promise<number | undefined> {
+  const { costUsd } = definition.limits ?? {};
+  if (costUsd === undefined || telemetry === noTelemetry || Object.keys(usage).length === 0) return undefined;
+  try {
+    const price: unknown = costUsd(usage, model);
+    if (typeof price === "number") return price >= 0 ? price : undefined;
+    if (signal.aborted) return undefined; // a cancel does not wait for a promise
+    const limit = { ports, timeoutMs: definition.hookTimeoutMs, signal };
+    const awaited: unknown = await hookAnswer(limit, PRICE, () => price);
+    return typeof awaited === "number" && awaited >= 0 ? awaited : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 /** Whether the usage costs at least `maxCostUsd`. An unknown cost does, because it could be any amount. */
 async function exceedsCost(
   { definition, warn }: Scene,
@@ -71,11 +93,10 @@ async function exceedsCost(
 ): Promise<boolean> {
   const { costUsd, maxCostUsd } = { ...definition.limits, ...options.limits };
   if (costUsd === undefined || maxCostUsd === undefined) return false;
-  const hook = { ...STOP, name: "limits.costUsd" };
   let sum = 0;
   try {
     for (const [model, usage] of Object.entries(byModel)) {
-      const price: unknown = await hookAnswer(limit, hook, () => costUsd(usage, model));
+      const price: unknown = await hookAnswer(limit, PRICE, () => costUsd(usage, model));
       sum += typeof price === "number" && price >= 0 ? price : Number.NaN;
     }
   } catch {

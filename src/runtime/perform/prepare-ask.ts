@@ -1,19 +1,21 @@
-import type { ModelChoice } from "../../agent/definition/language-model.ts";
+import { type ModelChoice, modelNames, type ProviderModel } from "../../agent/definition/language-model.ts";
 import type { InputSchema } from "../../agent/definition/schema.ts";
 import type { Tools } from "../../agent/definition/tool.ts";
 import type { ReactAgent } from "../../agent/react/agent.ts";
 import { askRefusal, handleAsk } from "../../agent/react/ask.ts";
-import { heldFor, withMode } from "../../agent/react/call-context.ts";
+import { heldFor, withAsked } from "../../agent/react/call-context.ts";
 import { continuedBy } from "../../agent/react/state.ts";
 import type { Signal } from "../../agent/signal.ts";
 import type { HeldSettings } from "../../lanes/setting.ts";
 import type { Entry } from "../../thread/entry.ts";
 import { HeddleError } from "../../thread/errors.ts";
 import { type JsonObject, type JsonValue, sameJson } from "../../thread/json.ts";
-import { giveToRequest, mustWait } from "../live/asks.ts";
+import { checkPrices } from "../ask-options.ts";
+import { giveToRequest, mustWait, withTools } from "../live/asks.ts";
 import type { Live, QueuedAsk } from "../live/live.ts";
 import type { RequestValues } from "../live/signal.ts";
-import { chooseModels, findModelsAgain, type ModelSources, namesOf, setModels } from "../model/find-models.ts";
+import { chooseModels, findModelsAgain, foundOf, type ModelSources, namesOf, setModels } from "../model/find-models.ts";
+import type { AgentRequest } from "../request/request.ts";
 import { notAccepted, RequestError, requestReused } from "../request/request-error.ts";
 import { findAsk, type RequestLog } from "../server/past-request.ts";
 import {
@@ -24,18 +26,27 @@ import {
   promptFor,
   ValueFunctionError,
 } from "../server/request-values.ts";
-import { hookAnswer, untilAborted } from "../time-limits.ts";
+import type { TelemetryScene } from "../telemetry/telemetry.ts";
+import { type HookName, hookAnswer, untilAborted } from "../time-limits.ts";
 import type { HeldTools } from "../tools/held-tools.ts";
-import { type Lent, ownModels, type ThreadOptions } from "./scene.ts";
+import { PREPARE_CALL, prepareCall } from "./prepare-call.ts";
+import { ownModels, type Scene, type ThreadOptions, type TransientValues } from "./scene.ts";
 
 /** The functions and values of an ask that are not in the log. */
 export interface AskFunctions {
   readonly context: unknown;
   readonly tools: Tools | undefined;
   readonly model: ModelChoice | undefined;
-  readonly headers: Lent["headers"] | undefined;
+  readonly headers: TransientValues["headers"] | undefined;
   readonly output?: InputSchema | undefined;
   readonly signal: AbortSignal | undefined;
+}
+
+/** An ask whose caller waits for its request. */
+export interface PendingAsk extends PromiseWithResolvers<AgentRequest> {
+  readonly functions: AskFunctions | undefined;
+  /** Called when an ask with a time is durable. */
+  readonly waits?: () => void;
 }
 
 /** The thread that is asked. */
@@ -45,12 +56,14 @@ export interface AskedThread extends Omit<RequestLog, "agent" | "options">, Prom
     PromptSource["options"] &
     ModelSources["options"] &
     Parameters<typeof makeAgain>[0] &
-    Pick<ThreadOptions, "definition">;
+    Pick<ThreadOptions, "definition" | "ports">;
   readonly live: Live;
-  mend(): Promise<void>;
+  readonly scene: Pick<Scene, "telemetry" | "transient"> & TelemetryScene;
+  reload(): Promise<void>;
+  read<Value>(read: (agent: ReactAgent) => Value): Promise<Value>;
   command(signal: Signal): Promise<unknown>;
-  /** Keeps the values of a request that are not in the log. */
-  lend(requestId: string, lent: Partial<Lent>): void;
+  /** Sets values of a request that are not in the log. */
+  setTransient(requestId: string, values: Partial<TransientValues>): void;
   /** Finds the code of the tools in the settings. */
   prepareTools(held: HeldSettings): Promise<HeldTools>;
 }
@@ -60,8 +73,21 @@ type Prepared =
   | { readonly type: "unprepared"; readonly askId: string; readonly known: Entry }
   | { readonly type: "postponed"; readonly askId: string };
 
-/** Prepares an ask for the decision of the agent: whether it is known, its tools, its counter and its prompt. */
+/** Prepares an ask for the decision of the agent, and starts the span of its request. */
 export async function prepareAsk(
+  thread: AskedThread,
+  ask: QueuedAsk,
+  functions: AskFunctions | undefined,
+): Promise<Prepared> {
+  const prepared = await prepareValues(thread, ask, functions);
+  const isRefused = thread.agent.state.run !== undefined;
+  if (prepared.type !== "prepared" || isRefused) return prepared;
+  const traceparent = startTrace(thread, ask);
+  return traceparent === undefined ? prepared : { ...prepared, given: { ...prepared.given, traceparent } };
+}
+
+/** Whether an ask is known, its tools, its counter and its prompt. */
+async function prepareValues(
   thread: AskedThread,
   ask: QueuedAsk,
   functions: AskFunctions | undefined,
@@ -69,12 +95,13 @@ export async function prepareAsk(
   const { id: askId, requestId, content, continues, options } = ask;
   const continued = continues === undefined ? {} : { continues };
   const signal = functions?.signal;
-  await thread.mend(); // a request that has failed here would still be open in the log
+  await thread.reload(); // a request that has failed here would still be open in the log
   if (signal?.aborted) throw askAborted();
   thread.stopped.throwIfAborted();
   const known = ask.keys.length === 0 ? undefined : await answerOrAbort(thread, signal, () => findKnown(thread, ask));
   if (known !== undefined) return { type: "unprepared", askId, known };
   if (mustWait(thread.live, ask)) return { type: "postponed", askId };
+  checkPrices(options, thread.options.definition);
   // While a request is open, the agent refuses another ask, so no function of the caller is called for it.
   const { agent } = thread;
   if (agent.state.run !== undefined) {
@@ -84,11 +111,14 @@ export async function prepareAsk(
   const { context, tools, facts, headers } = await answerOrAbort(thread, signal, () =>
     givenWith(thread, ask, functions),
   );
-  if (tools !== undefined) thread.lend(requestId, { tools });
-  if (headers !== undefined) thread.lend(requestId, { headers });
+  if (tools !== undefined) thread.setTransient(requestId, { tools });
+  if (headers !== undefined) thread.setTransient(requestId, { headers });
   const output = functions?.output;
-  if (output !== undefined) thread.lend(requestId, { output });
-  const settings = withMode(heldFor(agent), options.mode);
+  if (output !== undefined) thread.setTransient(requestId, { output });
+  const lane = ask.operation?.contextRef;
+  // The settings of another lane may have to be loaded.
+  const stored = lane === undefined ? heldFor(agent) : await thread.read((now) => heldFor(now, now.state.run, lane));
+  const settings = withAsked(stored, options);
   const prepareTools = () => thread.prepareTools(settings);
   const held = await (settings.tools.size === 0 ? prepareTools() : answerOrAbort(thread, signal, prepareTools));
   const { definition, threadId } = thread.options;
@@ -100,7 +130,7 @@ export async function prepareAsk(
   const isSet = options.model !== undefined || setModels(definition, settings) !== undefined;
   const isStatic = !isSet && ownModels(definition).length > 0;
   const found = isStatic ? undefined : await answerOrAbort(thread, signal, find);
-  if (found !== undefined) thread.lend(requestId, { models: found.models });
+  if (found !== undefined) thread.setTransient(requestId, { models: found.models });
   const models = found && namesOf(found);
   const counted = options.contextPolicy ?? settings.contextPolicy ?? {};
   const exactCounter = await loadCounter(thread, counted, models?.names[0]);
@@ -108,8 +138,90 @@ export async function prepareAsk(
   const hasFunction = typeof definition.systemPrompt === "function" && !isLost;
   const prompt = hasFunction ? await answerOrAbort(thread, signal, () => promptFor(thread, settings, context)) : {};
   const given: RequestValues = { ...prompt, context, tools: facts, models, exactCounter, held };
-  await checkAccepted(thread, ask, given, signal);
-  return { type: "prepared", askId, given };
+  const isPlain = definition.accept === undefined && definition.prepareCall === undefined;
+  // A request that is continued has the options of the one before, whose ask was accepted.
+  if (isPlain || continues !== undefined) return { type: "prepared", askId, given };
+  const asked = giveToRequest({ live: thread.live, effects: [] }, requestId, given).live.agent;
+  const optional = { ...(ask.refs && { refs: ask.refs }), ...(ask.operation && { operation: ask.operation }) };
+  const refusal = askRefusal(asked, { type: "ask", content, options, ...optional }, requestId);
+  if (refusal !== undefined) return { type: "prepared", askId, given };
+  await checkAccepted(thread, ask, asked, signal);
+  const [model] = found?.models ?? ownModels(definition);
+  if (model === undefined || isLost) return { type: "prepared", askId, given }; // it makes no call
+  const own = { tools, headers, model };
+  return {
+    type: "prepared",
+    askId,
+    given: await withPreparedCall(thread, ask, given, { asked, settings, held, own, signal }),
+  };
+}
+
+/** The error that refuses an ask, when a function of the agent has failed. */
+function hookError(
+  { stopped, options: { onError, threadId } }: AskedThread,
+  { code, message, requestId }: HookName & { readonly message: string; readonly requestId: string },
+  signal: AbortSignal | undefined,
+  cause: unknown,
+): unknown {
+  if (signal?.aborted || stopped.aborted) return cause;
+  onError(cause, { code, threadId, requestId });
+  const isOwn = RequestError.isInstance(cause) && cause.code === code;
+  return isOwn ? cause : new RequestError({ code, requestId, message, cause });
+}
+
+/** The values of an ask with the changes of `prepareCall`. */
+async function withPreparedCall(
+  thread: AskedThread,
+  { requestId, content, options }: QueuedAsk,
+  given: RequestValues,
+  { asked: agent, settings: held, held: { code }, own: { tools, headers, model }, signal }: PreparedOf,
+): Promise<RequestValues> {
+  const { systemPrompt, context, tools: facts } = given;
+  const of = {
+    agent,
+    requestId,
+    content,
+    options,
+    held,
+    systemPrompt,
+    context,
+    model,
+    headers,
+    tools: { ...code, ...tools },
+  };
+  const call = await answerOrAbort(thread, signal, () => prepareCall(thread, of)).catch((cause: unknown) => {
+    const message = "prepareCall threw an error, or returned a value that an ask cannot have. See `cause`.";
+    throw hookError(thread, { ...PREPARE_CALL, message, requestId }, signal, cause);
+  });
+  if (call === undefined) return given;
+  if (call.headers !== undefined) thread.setTransient(requestId, { headers: call.headers });
+  if (call.tools !== undefined) thread.setTransient(requestId, { tools: { ...tools, ...call.tools.code } });
+  const more = call.tools?.facts;
+  const changed = { ...given, options: call.options, tools: more && facts ? withTools(facts, more) : (more ?? facts) };
+  const { model: choice } = call;
+  if (choice === undefined) return changed;
+  const found = await answerOrAbort(thread, signal, () => foundOf(thread, choice));
+  thread.setTransient(requestId, { models: found.models });
+  const names = namesOf({ ...found, stored: modelNames(choice) });
+  const counted = options.contextPolicy ?? held.contextPolicy ?? {};
+  return { ...changed, models: names, exactCounter: await loadCounter(thread, counted, names.names[0]) };
+}
+
+interface PreparedOf {
+  readonly asked: ReactAgent;
+  readonly settings: HeldSettings;
+  readonly held: HeldTools;
+  readonly own: Pick<AskFunctions, "tools" | "headers"> & { readonly model: ProviderModel };
+  readonly signal: AbortSignal | undefined;
+}
+
+/** Starts the span of a request before its ask is committed, because its trace is stored with the ask. */
+function startTrace(thread: AskedThread, { requestId, options }: QueuedAsk): string | undefined {
+  const { scene } = thread;
+  const { asked = scene.telemetry.ask?.({ requestId, traceparent: options.traceparent }, scene) } =
+    scene.transient(requestId);
+  if (asked !== undefined) thread.setTransient(requestId, { asked });
+  return asked?.traceparent;
 }
 
 const ACCEPT = { name: "accept", code: "accept_failed" };
@@ -117,25 +229,19 @@ const ACCEPT = { name: "accept", code: "accept_failed" };
 /** Calls `accept`, for an ask that the agent would accept. */
 async function checkAccepted(
   thread: AskedThread,
-  { requestId, content, continues, options, refs }: QueuedAsk,
-  given: RequestValues,
+  { requestId, content }: QueuedAsk,
+  agent: ReactAgent,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  const { definition, threadId, onError } = thread.options;
-  const { accept } = definition;
-  if (accept === undefined || continues !== undefined) return; // the ask that it continues was accepted
-  const { agent } = giveToRequest({ live: thread.live, effects: [] }, requestId, given).live;
-  if (askRefusal(agent, { type: "ask", content, options, ...(refs && { refs }) }, requestId) !== undefined) return;
+  const { accept } = thread.options.definition;
+  if (accept === undefined) return;
   const hook = () => accept({ thread: agent.thread }, { content, requestId });
   let reason: unknown;
   try {
     reason = await answerOrAbort(thread, signal, () => hookAnswer(thread.hookLimit, ACCEPT, hook));
   } catch (cause) {
-    const { code } = ACCEPT;
-    if (signal?.aborted || thread.stopped.aborted) throw cause;
-    onError(cause, { code, threadId, requestId });
-    if (RequestError.isInstance(cause) && cause.code === code) throw cause;
-    throw new RequestError({ code, requestId, message: "The agent's accept threw an error. See `cause`.", cause });
+    const message = "The agent's accept threw an error. See `cause`.";
+    throw hookError(thread, { ...ACCEPT, message, requestId }, signal, cause);
   }
   if (reason === undefined) return;
   const message =

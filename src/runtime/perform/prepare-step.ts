@@ -1,5 +1,5 @@
-import type { PreparedStep, ToolCallRepair } from "../../agent/definition/config.ts";
 import type { ProviderModel } from "../../agent/definition/language-model.ts";
+import type { PreparedStep, ToolCallRepair } from "../../agent/definition/prepare.ts";
 import type { LlmStream } from "../../agent/directive.ts";
 import type { ModelAnswer } from "../../agent/model-call.ts";
 import { byProvider } from "../../agent/react/call-context.ts";
@@ -8,7 +8,7 @@ import type { Failure } from "../../agent/signal.ts";
 import { summaryText } from "../../projection/render/leading-messages.ts";
 import { isPlainObject, type JsonObject, type JsonValue } from "../../thread/json.ts";
 import { contentText, type Message, type ToolCall, type ToolSpec } from "../../thread/message.ts";
-import { findModels } from "../model/find-models.ts";
+import { findKnownModels } from "../model/find-models.ts";
 import type { LiveRequest } from "../request/request.ts";
 import { RequestError } from "../request/request-error.ts";
 import { hookAnswer } from "../time-limits.ts";
@@ -35,7 +35,7 @@ export async function prepareStep(
   const { definition, agent } = scene;
   const { callId, modelIndex = 0, requestId, messages } = directive;
   const { run } = agent().state;
-  const model = scene.lent(request.id).models[modelIndex];
+  const model = scene.transient(request.id).models[modelIndex];
   if (definition.prepareStep === undefined || run === undefined || model === undefined) return undefined;
   const last = LAST.get(request);
   if (last?.callId === callId) return last.prepared;
@@ -64,7 +64,8 @@ async function preparedOf(
   { model, toolChoice, activeTools, system, messages: list = messages, providerOptions }: PreparedStep,
   hookLimit: ReturnType<typeof hookLimitOf>,
 ): Promise<Prepared> {
-  const [found = own] = model === undefined ? [] : await findModels({ options: scene, hookLimit }, model);
+  const [found = own] =
+    model === undefined ? [] : await findKnownModels({ options: { ...scene, warnOnce: scene.warn }, hookLimit }, model);
   const choice =
     isPlainObject(toolChoice) && "tool" in toolChoice ? { type: "tool", toolName: toolChoice["tool"] } : toolChoice;
   const set = {

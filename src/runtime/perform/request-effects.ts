@@ -1,10 +1,13 @@
+import { isAsk } from "../../agent/react/restore.ts";
 import type { Signal } from "../../agent/signal.ts";
+import { contentOf } from "../../projection/transcript/payload.ts";
 import { HeddleError } from "../../thread/errors.ts";
 import type { JsonValue } from "../../thread/json.ts";
+import type { Content } from "../../thread/message.ts";
 import type { Work } from "../live/signal.ts";
 import { type Hold, LiveRequest } from "../request/request.ts";
 import { isSuspended } from "../request/request-error.ts";
-import type { RequestSpan } from "../telemetry/telemetry.ts";
+import type { RequestSpan, RequestWork } from "../telemetry/telemetry.ts";
 import { callModel } from "./call-model.ts";
 import { checkExchange } from "./check-exchange.ts";
 import { reportEnd } from "./report-end.ts";
@@ -27,7 +30,7 @@ export function openRequest(
   scene: Scene,
   { requestId: id, runId, firstEventSeq, before, hold }: Opening,
 ): { readonly handle: LiveRequest; readonly span: RequestSpan } {
-  const span = telemetry.request({ requestId: id, runId }, scene);
+  const span = telemetry.request({ requestId: id, runId, ...traceOf(scene, id) }, scene);
   const handle = new LiveRequest({
     id,
     runId,
@@ -42,6 +45,18 @@ export function openRequest(
     },
   });
   return { handle, span };
+}
+
+/** The trace of a request, and its ask. */
+function traceOf(scene: Scene, requestId: string): Omit<RequestWork, "requestId" | "runId"> {
+  const { thread, state } = scene.agent();
+  const run = [state.run, state.last?.run].find((one) => one?.requestId === requestId);
+  const { asked } = scene.transient(requestId);
+  const input = (): Content | undefined => {
+    const ask = thread.filterByRef("requestId", requestId, { partial: true }).find(isAsk);
+    return ask === undefined || !("content" in ask.payload) ? undefined : contentOf(ask.payload.content);
+  };
+  return { asked, traceparent: run?.options.traceparent, input };
 }
 
 const ABORTED = "The signal of the request was aborted.";

@@ -15,7 +15,7 @@ import { errorAnswer, withheldAnswer } from "../tools/outcome.ts";
 import { shownContent } from "../tools/result.ts";
 import { runTool } from "../tools/run-tool.ts";
 import { checkArguments } from "../tools/validate.ts";
-import { hookLimitOf, lostOptions, mayStart, type Scene } from "./scene.ts";
+import { hookLimitOf, makeMissing, mayStart, type Scene } from "./scene.ts";
 
 /** The result of a tool call; undefined when it was not started because the process stops. */
 type CallResult = { readonly signal: Extract<Signal, { readonly toolCallId: string }> } | undefined;
@@ -73,7 +73,7 @@ function checkedArguments({ definition, ports }: Scene, call: ToolCall, tool: An
 async function executed(scene: Scene, directive: ToolExec, request: LiveRequest): Promise<CallResult> {
   const { call, callId, approved, edited } = directive;
   if (scene.isStopping() || scene.isClosed(directive) === true) return undefined;
-  const lost = lostOptions(scene, request.id);
+  const { lost } = await makeMissing(scene, request.id);
   if (lost !== undefined) {
     scene.fail(lost);
     return result(scene, directive, errorAnswer({ ...lost, message: `The call did not run. ${lost.message}` }));
@@ -139,7 +139,10 @@ async function run(scene: Scene, directive: ToolExec, request: LiveRequest): Pro
   if (question !== undefined && outcome.partial === undefined) {
     return { signal: { type: "question_asked", callId, toolCallId: call.id, question, ...scene.worked() } };
   }
-  return result(scene, directive, await shownOutcome(scene, directive, request, outcome));
+  const shown = await shownOutcome(scene, directive, request, outcome);
+  const { until } = outcome;
+  if (until === undefined || outcome.partial !== undefined) return result(scene, directive, shown);
+  return { signal: { type: "sleep_started", callId, toolCallId: call.id, until, outcome: shown, ...scene.worked() } };
 }
 
 const AFTER = { name: "afterToolCall", code: "after_tool_call_failed" };

@@ -1,5 +1,6 @@
-import type { AnyAgent, RequestScope } from "../../agent/definition/config.ts";
+import type { AnyAgent } from "../../agent/definition/config.ts";
 import { type ProviderModel, type ResolveModel, staticModels } from "../../agent/definition/language-model.ts";
+import type { RequestScope } from "../../agent/definition/prepare.ts";
 import type { InputSchema } from "../../agent/definition/schema.ts";
 import type { AnyTool, ResolveTool, Tools } from "../../agent/definition/tool.ts";
 import type { ToolExec } from "../../agent/directive.ts";
@@ -13,21 +14,31 @@ import type { Message } from "../../thread/message.ts";
 import type { ErrorOrigin } from "../callbacks.ts";
 import type { RuntimePorts } from "../ports.ts";
 import type { LiveRequest } from "../request/request.ts";
-import { RequestError } from "../request/request-error.ts";
 import type { Holder } from "../session/holder.ts";
-import type { ThreadBlobs } from "../session/store-retry.ts";
+import type { ThreadBlobs } from "../session/thread-blobs.ts";
 import type { Tokens } from "../session/tokens.ts";
-import type { Telemetry } from "../telemetry/telemetry.ts";
+import type { AskSpan, Telemetry } from "../telemetry/telemetry.ts";
 import { type HookLimit, untilAborted } from "../time-limits.ts";
 import type { ToolPool } from "../tools/limits.ts";
 
 /** The values of a request that are not in the log, and the models that were found for it. */
-export interface Lent {
+export interface TransientValues {
   readonly tools?: Tools;
   readonly headers?: { readonly [name: string]: string };
   readonly output?: InputSchema;
+  /** The span of a request whose ask is not committed yet. */
+  readonly asked?: AskSpan;
   /** Empty: they were not found. */
   readonly models: readonly ProviderModel[];
+  /** Makes the values that could not be made when the request was resumed. */
+  readonly makeMissing?: (() => Promise<MadeLater>) | undefined;
+}
+
+interface MadeLater {
+  /** The function has failed again. */
+  readonly failure?: Failure | undefined;
+  /** The agent has values now that change the context of its next call. */
+  readonly isNewContext: boolean;
 }
 
 /** The models of an agent that are known without a request. Empty if they are named, or chosen by a function. */
@@ -57,7 +68,7 @@ export interface Scene {
   readonly doubtHeld: () => void;
   readonly scope: (requestId: string) => RequestScope<never>;
   readonly resolveModel: ResolveModel | undefined;
-  readonly lent: (requestId: string | undefined) => Lent;
+  readonly transient: (requestId: string | undefined) => TransientValues;
   /** The messages that a model call was shown, if it is the last one. */
   readonly shown: (callId: string) => readonly Message[];
   /** The working time, if the request has a time limit. It is stored with entries for the next process. */
@@ -75,6 +86,8 @@ export interface Scene {
   /** Called with each original error. It never throws. */
   readonly onError: (error: unknown, origin: ErrorOrigin) => void;
   readonly blobs: ThreadBlobs;
+  /** A time is stored at which the thread must be live. */
+  readonly wake: (at: number) => void;
 }
 
 /** The time limit of a function of the caller in a request. */
@@ -101,7 +114,7 @@ export type ServerHeaders = (
   threadId: string,
   refs: Refs,
   agent: string,
-) => Lent["headers"] | undefined | Promise<Lent["headers"] | undefined>;
+) => TransientValues["headers"] | undefined | Promise<TransientValues["headers"] | undefined>;
 
 /** The options of a live thread. */
 export interface ThreadOptions {
@@ -128,17 +141,19 @@ export interface ThreadOptions {
   /** The headers that the request came with. */
   readonly headers: ServerHeaders | undefined;
   readonly listen: (event: AgentEvent) => void;
+  /** Called after the commit of a time at which the thread must be live, in milliseconds since 1970. */
+  readonly wake: (at: number) => void;
   /** Called when another process holds the thread or the store is closed, so that this process can do nothing more. */
   readonly lost: (error: unknown) => void;
 }
 
 /** The functions that the request was asked with and this process lacks, as the failure of the request. */
-export function lostOptions(scene: Scene, requestId: string): Failure | undefined {
+function lostOptions(scene: Scene, requestId: string): Failure | undefined {
   const { run } = scene.agent().state;
   if (run?.requestId !== requestId) return undefined;
   const { hasContext = false, askedTools = [], askedHeaders = [], model = [] } = run.options;
   const tools = scene.tools();
-  const { headers = {}, models } = scene.lent(requestId);
+  const { headers = {}, models } = scene.transient(requestId);
   const unknownMode = modeFailure(scene.definition, heldFor(scene.agent()));
   if (unknownMode !== undefined) return unknownMode;
   const lost = [
@@ -152,8 +167,14 @@ export function lostOptions(scene: Scene, requestId: string): Failure | undefine
   return { code: "options_lost", message };
 }
 
-/** Throws the failure of `lostOptions`. */
-export function checkOptions(scene: Scene, requestId: string): void {
-  const lost = lostOptions(scene, requestId);
-  if (lost !== undefined) throw new RequestError({ ...lost, requestId });
+/**
+ * Makes values of a resumed request that could not be made before, for the first call that needs them. `lost`: what this
+ * process lacks.
+ */
+export async function makeMissing(
+  scene: Scene,
+  requestId: string,
+): Promise<{ readonly lost: Failure | undefined; readonly isNewContext: boolean }> {
+  const { failure, isNewContext = false } = (await scene.transient(requestId).makeMissing?.()) ?? {};
+  return { lost: failure ?? lostOptions(scene, requestId), isNewContext };
 }

@@ -1,6 +1,7 @@
 import type { Summarizer } from "../../agent/definition/config.ts";
 import { type ProviderModel, qualifiedModelName, staticModels } from "../../agent/definition/language-model.ts";
 import type { Summarize } from "../../agent/directive.ts";
+import type { Usage } from "../../agent/model-call.ts";
 import { recordedUsage } from "../../agent/react/state.ts";
 import { failedSummary, isSummaryOf, NOT_SMALLER } from "../../agent/react/summary-plan.ts";
 import type { Signal } from "../../agent/signal.ts";
@@ -11,13 +12,14 @@ import { HeddleError } from "../../thread/errors.ts";
 import { copyJsonRepaired, isPlainObject, type JsonObject, type JsonValue } from "../../thread/json.ts";
 import type { SummaryPayload } from "../../thread/kinds.ts";
 import { contentText } from "../../thread/message.ts";
+import { countMessage, countText, heuristic } from "../../tokens/counter.ts";
 import { WHOLE_ANSWER_TIMEOUTS, withRetries } from "../model/call.ts";
 import { classifyModelError, ModelError } from "../model/failure.ts";
 import { findModels } from "../model/find-models.ts";
 import { RequestError } from "../request/request-error.ts";
 import type { SummarySpan } from "../telemetry/telemetry.ts";
 import { hookAnswer, summaryWaitMs, untilAborted } from "../time-limits.ts";
-import { spentWith } from "./check-exchange.ts";
+import { costOf, spentWith } from "./check-exchange.ts";
 import type { Scene } from "./scene.ts";
 
 /** Writes a summary. The summary or the failure is the next signal. */
@@ -131,6 +133,8 @@ type Outcome =
   | { readonly ok: true; readonly summary: { readonly payload: SummaryPayload; readonly call?: JsonObject } }
   | ({ readonly ok: false; readonly error: unknown } & SummaryFailure);
 
+const NEVER_ABORTED = new AbortController().signal;
+
 /** The payload of a summary and the record of its call, or the failure. Never throws. */
 export async function writeSummary(
   scene: Scene,
@@ -142,7 +146,7 @@ export async function writeSummary(
   let verdict: SummaryVerdict | undefined;
   let asked: ProviderModel | undefined;
   try {
-    const stopped = signal ?? new AbortController().signal;
+    const stopped = signal ?? NEVER_ABORTED;
     const hasOwn = scene.definition.summarizer !== undefined;
     const writer = hasOwn ? undefined : await modelFor(scene, model, requestId, stopped);
     asked = writer;
@@ -155,8 +159,10 @@ export async function writeSummary(
     const payload = { ...verdict.payload, ...detailsOf({ details }), ...(focus !== undefined && { focus }) };
     return { ok: true, summary: { payload, ...call } };
   } catch (error) {
-    span.failed(error);
-    return { ok: false, error, ...failureIn(scene, error, verdict), ...paid, ...brokenCall(asked, error) };
+    const broken = brokenCall(asked, error);
+    span.failed(error, broken && (await costOf(scene, broken, signal ?? NEVER_ABORTED)));
+    const call = broken && { ...broken, finishReason: "error" };
+    return { ok: false, error, ...failureIn(scene, error, verdict), ...paid, ...(call && { call }) };
   }
 }
 
@@ -184,18 +190,14 @@ function codeOf(error: unknown, { ports }: Scene): string {
   return HeddleError.isInstance(error) ? error.code : classifyModelError(error, ports.clock).code;
 }
 
-/** The record of an interrupted call, if the provider has sent its usage. */
-function brokenCall(asked: ProviderModel | undefined, error: unknown): { readonly call?: JsonObject } {
-  if (
-    asked === undefined ||
-    !ModelError.isInstance(error) ||
-    error.partial === undefined ||
-    Object.keys(error.partial.usage).length === 0
-  ) {
-    return {};
-  }
-  const model = qualifiedModelName(asked);
-  return { call: { model, usage: error.partial.usage, finishReason: "error" } };
+/** The usage of an interrupted call, as the provider has sent it, or estimated. */
+function brokenCall(
+  asked: ProviderModel | undefined,
+  error: unknown,
+): { readonly model: string; readonly usage: Usage } | undefined {
+  const usage = ModelError.isInstance(error) ? error.partial?.usage : undefined;
+  if (asked === undefined || usage === undefined || Object.keys(usage).length === 0) return undefined;
+  return { model: qualifiedModelName(asked), usage };
 }
 
 async function written(
@@ -214,13 +216,20 @@ async function written(
   if (summarizer !== undefined) return writtenBy(summarizer, { range, focus }, scene, signal);
   if (model === undefined) throw new RequestError({ code: "model_unresolved", message: NO_MODEL });
   const { messages } = summaryRequest(range, { maxTokens, focus });
-  const { streaming, streamIdleTimeoutMs: idleTimeoutMs, modelMaxRetries } = scene.definition;
+  const { streaming, streamIdleTimeoutMs: idleTimeoutMs } = scene.definition;
+  const { modelMaxRetries, modelRetryBackoffMs, modelRetryBackoffFactor } = scene.definition;
+  const estimateUsage = (received: string): Usage => ({
+    inputTokens: messages.reduce((sum, message) => sum + countMessage(message, heuristic), 0),
+    outputTokens: countText(received, heuristic),
+  });
   // A stream shows when the model falls silent.
-  const call = { model, messages, streaming, idleTimeoutMs, signal, ports: scene.ports };
-  const answer = await withRetries(call, { modelMaxRetries, beforeAttempt });
-  span.answered(answer);
+  const call = { model, messages, streaming, idleTimeoutMs, signal, estimateUsage, ports: scene.ports };
+  const retries = { modelMaxRetries, modelRetryBackoffMs, modelRetryBackoffFactor, beforeAttempt };
+  const answer = await withRetries(call, retries);
   const { usage, finishReason } = answer;
-  return { content: contentText(answer.content), call: { model: qualifiedModelName(model), usage, finishReason } };
+  const name = qualifiedModelName(model);
+  span.answered(answer, await costOf(scene, { model: name, usage }, signal));
+  return { content: contentText(answer.content), call: { model: name, usage, finishReason } };
 }
 
 /** A summarizer usually calls a model, so it has the time limit of an answer without streaming. */
@@ -262,7 +271,7 @@ async function modelFor(
 ): Promise<ProviderModel | undefined> {
   const { definition, ports } = scene;
   if (name === undefined) {
-    const [known] = scene.lent(requestId).models;
+    const [known] = scene.transient(requestId).models;
     const own = known === undefined ? staticModels(definition.model).slice(0, 1) : [known];
     const limit = { ports, timeoutMs: definition.hookTimeoutMs, signal };
     return (await findModels({ options: scene, hookLimit: limit }, own))[0];

@@ -320,6 +320,8 @@ export type ReceiptReason =
   | "closed"
   | "run_failed"
   | "cancelled"
+  /** A newer message with the same key has replaced it. */
+  | "replaced"
   /** Another process has withdrawn the command. */
   | "withdrawn"
   /** The server was stopped, or it has lost the thread. The message waits for the process that resumes the request. */

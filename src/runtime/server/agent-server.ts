@@ -1,7 +1,5 @@
 import { checkToolName } from "../../agent/definition/checks.ts";
 import type { AgentContext, AgentOutput, AnyAgent, InferOutput } from "../../agent/definition/config.ts";
-import { modelChoiceProblem } from "../../agent/definition/define-agent.ts";
-import { type ModelChoice, modelList, modelNames } from "../../agent/definition/language-model.ts";
 import type { InputSchema } from "../../agent/definition/schema.ts";
 import type { AnyTool } from "../../agent/definition/tool.ts";
 import type { Usage } from "../../agent/model-call.ts";
@@ -11,7 +9,7 @@ import { rulesOf } from "../../agent/react/permission-rules.ts";
 import type { Signal, SteerKind } from "../../agent/signal.ts";
 import type { BranchOptions } from "../../lanes/branch.ts";
 import type { ContextOperation } from "../../lanes/context-operation.ts";
-import { type PermissionRule, SettingError, toolSetting } from "../../lanes/setting.ts";
+import { type PermissionRule, toolSetting } from "../../lanes/setting.ts";
 import type { ContextPolicyInput } from "../../projection/policy/fields.ts";
 import { checkedInput } from "../../projection/policy/policy.ts";
 import type { ExplainedEntry, ProjectionMeta } from "../../projection/projection.ts";
@@ -27,6 +25,7 @@ import {
   checkBranchOptions,
   checkCancelRequest,
   checkContextOperation,
+  checkCutOptions,
   checkDecider,
   checkResultOptions,
   checkRevokeOptions,
@@ -48,15 +47,19 @@ import { ask, continueRequest } from "./ask.ts";
 import { cancel, finish } from "./cancel.ts";
 import { commandRefs, decisionOf, rememberOf } from "./command-refs.ts";
 import { explain, view } from "./explain.ts";
-import { findBranchPosition, modify, type OperationAnswer } from "./modify.ts";
+import { type CutAnswer, cutAnswer, findBranchPosition, modify, type OperationAnswer, switchBranch } from "./modify.ts";
+import { notWaiting } from "./not-waiting.ts";
 import type {
   ApproveOptions,
   AskArguments,
   AskOptions,
   AskOutput,
   CancelRequestOptions,
+  CommandChange,
+  CutOptions,
   DecideOptions,
   Decider,
+  InjectOptions,
   ResultOptions,
   SenderOptions,
   ServerOptions,
@@ -67,7 +70,7 @@ import type {
 import { resultOfRequest } from "./past-request.ts";
 import { amendCommand, type PendingCommand, pendingCommands, rereadInbox, withdrawCommand } from "./pending.ts";
 import { factsOf } from "./request-values.ts";
-import { revokeRule, set } from "./set.ts";
+import { portableModel, portablePrompt, revokeRule, set } from "./set.ts";
 import { type StartHooks, serverStopped, startLoop } from "./start.ts";
 import { steer } from "./steer.ts";
 import { type SummarizeOptions, summarizeRange } from "./summarize-range.ts";
@@ -83,7 +86,7 @@ import { type ThreadUsage, usageOfThread } from "./thread-usage.ts";
  * const { text } = await request.result; // "4"
  * await server.stop();
  */
-export class AgentServer<Given extends AnyAgent = AnyAgent> implements AsyncDisposable {
+export class AgentServer<Agent extends AnyAgent = AnyAgent> implements AsyncDisposable {
   readonly #live: Loop;
 
   private constructor(live: Loop) {
@@ -94,17 +97,17 @@ export class AgentServer<Given extends AnyAgent = AnyAgent> implements AsyncDisp
    * Claims the thread and starts the agent on it. A request that a crash has interrupted is resumed, or closed, as the
    * agent's `recover` says. A thread that another process holds is a ThreadHeldError.
    */
-  static async start<Given extends AnyAgent>(options: ServerOptions<Given>): Promise<AgentServer<Given>> {
+  static async start<Agent extends AnyAgent>(options: ServerOptions<Agent>): Promise<AgentServer<Agent>> {
     checkServerOptions(options);
     return AgentServer.open(options);
   }
 
   /** @internal For hosts and runs, whose options were checked. The hooks are called during the start. */
-  static async open<Given extends AnyAgent>(
-    options: ServerOptions<Given>,
+  static async open<Agent extends AnyAgent>(
+    options: ServerOptions<Agent>,
     hooks: StartHooks = {},
-  ): Promise<AgentServer<Given>> {
-    return new AgentServer<Given>(await startLoop(options, hooks));
+  ): Promise<AgentServer<Agent>> {
+    return new AgentServer<Agent>(await startLoop(options, hooks));
   }
 
   get threadId(): string {
@@ -112,31 +115,32 @@ export class AgentServer<Given extends AnyAgent = AnyAgent> implements AsyncDisp
   }
 
   /** The request that runs or waits now, also one that was resumed after a crash. */
-  get request(): AgentRequest<AgentOutput<Given>> | undefined {
-    return this.#live.current as AgentRequest<AgentOutput<Given>> | undefined; // the result has the output type of the definition
+  get request(): AgentRequest<AgentOutput<Agent>> | undefined {
+    return this.#live.current as AgentRequest<AgentOutput<Agent>> | undefined; // the result has the output type of the definition
   }
 
   /**
-   * Asks. When this resolves the ask is durable and the model call has begun. An ask that is refused is a RequestError
+   * Asks. When this resolves the ask is durable and the model call has begun; with `at`, it begins at that time. An ask that
+   * is refused is a RequestError
    * (`busy`, `empty_ask`, `unknown_tool`, `pending_overflow`, `not_accepted`), and the thread is unchanged.
    */
   async ask<const Schema extends InputSchema>(
     content: Content | UserMessage,
-    options: AskOptions<AgentContext<Given>> & AskOutput<Schema>,
+    options: AskOptions<AgentContext<Agent>> & AskOutput<Schema>,
   ): Promise<AgentRequest<InferOutput<Schema>>>;
   async ask(
     content: Content | UserMessage,
-    ...given: AskArguments<AskOptions<AgentContext<Given>>>
-  ): Promise<AgentRequest<AgentOutput<Given>>>;
+    ...given: AskArguments<AskOptions<AgentContext<Agent>>>
+  ): Promise<AgentRequest<AgentOutput<Agent>>>;
   async ask(
     content: Content | UserMessage,
-    ...given: AskArguments<AskOptions<AgentContext<Given>>>
-  ): Promise<AgentRequest<AgentOutput<Given>>> {
+    ...given: AskArguments<AskOptions<AgentContext<Agent>>>
+  ): Promise<AgentRequest<AgentOutput<Agent>>> {
     this.#check();
     const [options = {}] = given as [options?: AskOptions]; // the type of the context does not matter here
     checkAskOptions(options);
     const request = await ask(this.#live, content, options);
-    return request as AgentRequest<AgentOutput<Given>>; // the result has the output type of the definition
+    return request as AgentRequest<AgentOutput<Agent>>; // the result has the output type of the definition
   }
 
   /**
@@ -146,22 +150,22 @@ export class AgentServer<Given extends AnyAgent = AnyAgent> implements AsyncDisp
    */
   async continueRequest(
     requestId: string,
-    options: Partial<AskOptions<AgentContext<Given>>> = {},
-  ): Promise<AgentRequest<AgentOutput<Given>>> {
+    options: Partial<AskOptions<AgentContext<Agent>>> = {},
+  ): Promise<AgentRequest<AgentOutput<Agent>>> {
     this.#check();
     checkAskOptions(options);
     const request = await continueRequest(this.#live, requestId, options as AskOptions); // the type of the context does not matter here
-    return request as AgentRequest<AgentOutput<Given>>; // the result has the output type of the definition
+    return request as AgentRequest<AgentOutput<Agent>>; // the result has the output type of the definition
   }
 
   /**
    * The result of a request, also of one that ended long ago or in another process. Waits for one that runs. Rejects as its
    * own `result` does, and with `request_waiting`, `request_not_found` or `result_timeout`.
    */
-  async result(requestId: string, options: ResultOptions = {}): Promise<RequestResult<AgentOutput<Given>>> {
+  async result(requestId: string, options: ResultOptions = {}): Promise<RequestResult<AgentOutput<Agent>>> {
     checkResultOptions(options);
     const result = await resultOfRequest(this.#live, requestId, options);
-    return result as RequestResult<AgentOutput<Given>>; // the result has the output type of the definition
+    return result as RequestResult<AgentOutput<Agent>>; // the result has the output type of the definition
   }
 
   /** The thread as it is now. Of a long one only the end: query all of it with `store.read(threadId, { kinds, refs })`. */
@@ -255,7 +259,7 @@ export class AgentServer<Given extends AnyAgent = AnyAgent> implements AsyncDisp
   }
 
   /** Adds a message that is not the user's, such as an alert. The log has its `source`. */
-  async inject(content: Content, options: SteerOptions & { readonly source: string }): Promise<SteerAnswer> {
+  async inject(content: Content, options: InjectOptions): Promise<SteerAnswer> {
     const source: unknown = options?.source; // callers without types may omit it
     if (typeof source === "string") return this.#steer("inject", content, options);
     const message = 'inject needs { source: "..." }: who speaks. The user\'s own words are for steer.';
@@ -275,9 +279,9 @@ export class AgentServer<Given extends AnyAgent = AnyAgent> implements AsyncDisp
     return pendingCommands(this.#live.options);
   }
 
-  /** Replaces the content of a waiting ask or message. If it was delivered in the meantime, it is `command_settled`. */
-  async amend(id: string, content: Content): Promise<void> {
-    await amendCommand(this.#live.options, id, content);
+  /** Replaces the content of a waiting ask or message, or with `{ at }` the time of an ask. A delivered one is `command_settled`. */
+  async amend(id: string, change: Content | CommandChange): Promise<void> {
+    await amendCommand(this.#live.options, id, change);
     await rereadInbox(this.#live);
   }
 
@@ -340,6 +344,19 @@ export class AgentServer<Given extends AnyAgent = AnyAgent> implements AsyncDisp
     const operation = { type: "switch", reason: "manual", ...(await findBranchPosition(this.#live, point)) } as const;
     const answer = await this.modifyContext({ ...(opId !== undefined && { opId }), contextRef: lane, operation });
     return { ...answer, lane };
+  }
+
+  /** Makes a lane active, such as a branch that a person has chosen. Deferred while a request runs, as `modifyContext` is. */
+  async switchBranch(lane: string): Promise<OperationAnswer> {
+    this.#check();
+    return switchBranch(this.#live, lane);
+  }
+
+  /** Cuts an answer to what was spoken or read, from the next model call on. The log keeps the whole answer. */
+  async cutAnswer(options: CutOptions): Promise<CutAnswer> {
+    this.#check();
+    checkCutOptions(options);
+    return cutAnswer(this.#live, options);
   }
 
   /** Clears the context of the model. The thread keeps everything. */
@@ -442,7 +459,7 @@ export class AgentServer<Given extends AnyAgent = AnyAgent> implements AsyncDisp
   async #steer(
     kind: SteerKind,
     content: Content,
-    options: SteerOptions & { readonly skip?: boolean } = {},
+    options: (SteerOptions | InjectOptions) & { readonly skip?: boolean } = {},
   ): Promise<SteerAnswer> {
     checkSteerOptions(METHODS[kind], options);
     return steer(this.#live, { ...options, kind, content });
@@ -450,7 +467,7 @@ export class AgentServer<Given extends AnyAgent = AnyAgent> implements AsyncDisp
 
   /** Checks edited arguments. Undefined for a call that does not wait, because its decision is refused. */
   async #edited(toolCallId: string, given: JsonValue): Promise<JsonValue | undefined> {
-    await this.#live.mend();
+    await this.#live.reload();
     const { agent, tools, hookLimit } = this.#live;
     const call = waitingCalls(agent).find((one) => one.kind === "approval" && one.toolCallId === toolCallId);
     return call && checkEdited({ id: toolCallId, name: call.name }, given, tools, hookLimit);
@@ -462,32 +479,13 @@ export class AgentServer<Given extends AnyAgent = AnyAgent> implements AsyncDisp
     const { before, after } = await this.#live.command(signal);
     if (after.thread.rev > before.thread.rev) return;
     if (after.thread.rev === 0) throw threadNotFound(this.threadId); // the thread was deleted
-    const message = `No call ${signal.toolCallId} waits for this. It was decided before, its deadline has passed, or its request has ended.`;
-    throw new RequestError({ code: "not_waiting", message });
+    throw notWaiting(after, signal.toolCallId);
   }
 }
 
 const GRACE_MS = 30_000;
 
 const METHODS = { steer: "steer", inject: "inject", follow_up: "followUp", repair: "steer" } as const;
-
-function portablePrompt(systemPrompt: unknown): string {
-  if (typeof systemPrompt === "string") return systemPrompt.toWellFormed();
-  if (typeof systemPrompt === "function") {
-    const message =
-      "A function cannot be stored with the thread. Make it the agent's `systemPrompt`, or set the text that it returns.";
-    throw new SettingError({ code: "not_portable", message });
-  }
-  throw invalid("systemPrompt must be text or null.");
-}
-
-function portableModel(model: ModelChoice): readonly string[] {
-  const problem = modelChoiceProblem(model);
-  if (problem !== undefined) throw invalid(`model ${problem}.`);
-  if (modelList(model).every((item) => typeof item === "string")) return modelNames(model);
-  const message = "A model object cannot be stored with the thread. Set its name, and give `models` or `resolveModel`.";
-  throw new SettingError({ code: "not_portable", message });
-}
 
 function invalid(message: string): RequestError {
   return new RequestError({ code: "invalid_options", message });

@@ -1,12 +1,16 @@
 import { isAsk } from "../../agent/react/restore.ts";
 import { runFromAsk } from "../../agent/react/state.ts";
+import type { StoredRequestOptions } from "../../agent/signal.ts";
 import { copyJsonRepaired, isPlainObject } from "../../thread/json.ts";
 import type { Content, UserMessage } from "../../thread/message.ts";
 import { checkName } from "../../thread/options.ts";
+import { timeOfAsk } from "../ask-options.ts";
+import { checkAuthor } from "../author.ts";
 import type { Loop } from "../loop.ts";
 import { askAborted, hasWords } from "../perform/prepare-ask.ts";
 import type { AgentRequest } from "../request/request.ts";
 import { RequestError, requestReused } from "../request/request-error.ts";
+import { branchOperation } from "./modify.ts";
 import type { AnyAskOptions, AskOptions } from "./options.ts";
 import { findAsk, pastRequest, type RequestLog, requestNotFound } from "./past-request.ts";
 import { continuedValues } from "./start.ts";
@@ -17,16 +21,23 @@ type Key = readonly [ref: string, value: string];
 
 /** Sends an ask. It waits until earlier asks of this server were sent. */
 export async function ask(loop: Loop, given: Content | UserMessage, options: AnyAskOptions): Promise<AgentRequest> {
-  const { signal, context, tools, model, headers, output, refs } = options;
+  const { signal, context, tools, model, headers, output, refs, branch, queue } = options;
   if (signal?.aborted) throw askAborted();
   if (options.requestId !== undefined) checkName("requestId", options.requestId);
+  if (queue !== undefined && typeof queue !== "boolean") throw invalidQueue();
   const keys = keysOf(options);
+  const author = options.author === undefined ? {} : { author: checkAuthor(options.author) };
   const content = contentOf(given);
   const open = openRequest(loop, keys, { content });
   if (open !== undefined) return open; // a queued repetition would wait for its own request
   const { requestId = loop.options.ports.ids("req") } = options;
+  const trace = traceOf(loop);
+  const at = timeOfAsk(options.at, loop.options.ports.clock());
   const stored = storedOptions(options, loop);
-  const ask = { requestId, content, keys, options: stored instanceof Promise ? await stored : stored, refs };
+  const operation = branch && (await branchOperation(loop, branch));
+  const asked: StoredRequestOptions = stored instanceof Promise ? await stored : stored;
+  const queues = at === undefined ? queue : true;
+  const ask = { requestId, content, ...author, at, keys, operation, queues, options: { ...asked, ...trace }, refs };
   return loop.ask(ask, { context, tools, model, headers, output, signal });
 }
 
@@ -37,22 +48,59 @@ export async function ask(loop: Loop, given: Content | UserMessage, options: Any
 export async function continueRequest(loop: Loop, continues: string, options: AnyAskOptions): Promise<AgentRequest> {
   const { signal, refs } = options;
   if (signal?.aborted) throw askAborted();
+  if (options.branch !== undefined) throw notBranched();
   checkName("requestId", continues);
   if (options.requestId !== undefined) checkName("requestId", options.requestId);
+  if (options.author !== undefined) throw noAuthor();
   const keys = keysOf(options);
   const words = { content: "", continues };
   const open = openRequest(loop, keys, words);
   if (open !== undefined) return open;
-  await loop.mend();
+  await loop.reload();
   const asked = await findAsk(loop, "requestId", continues);
   const run = asked && runFromAsk(asked);
   if (run === undefined) throw requestNotFound(continues);
   if (loop.agent.state.run?.requestId === continues) throw stillRunning(continues); // a queued repetition would wait for its own request
   const { requestId = loop.options.ports.ids("req") } = options;
+  const trace = traceOf(loop);
   const given = await continuedValues(loop, run, options);
   const { mode = run.options.mode } = options;
+  const at = timeOfAsk(options.at, loop.options.ports.clock());
   const stored = await storedOptions({ ...options, ...given, mode }, loop);
-  return loop.ask({ requestId, ...words, keys, options: stored, refs }, { ...given, output: options.output, signal });
+  // A second call may have been prepared at the same time.
+  const isRepeated = keys.length === 0 && at === undefined;
+  const same = isRepeated ? (loop.continuing(continues) ?? openRequest(loop, keys, words)) : undefined;
+  if (same !== undefined) return same;
+  const ask = {
+    requestId,
+    ...words,
+    at,
+    ...(at !== undefined && { queues: true }),
+    keys,
+    options: { ...stored, ...trace },
+    refs,
+  };
+  return loop.ask(ask, { ...given, output: options.output, signal });
+}
+
+/** The trace of the caller, for the span of the request. */
+function traceOf({ options: { telemetry } }: Loop): Pick<StoredRequestOptions, "traceparent"> {
+  const traceparent = telemetry.traceparent?.();
+  return traceparent === undefined ? {} : { traceparent };
+}
+
+function noAuthor(): RequestError {
+  const message = "A continued request has no message of its own, so it takes no author. Ask again to say who writes.";
+  return new RequestError({ code: "invalid_options", message });
+}
+
+function invalidQueue(): RequestError {
+  return new RequestError({ code: "invalid_options", message: "queue must be true or false." });
+}
+
+function notBranched(): RequestError {
+  const message = "A continued request stays on its lane. Leave out branch, or ask again with it.";
+  return new RequestError({ code: "invalid_options", message });
 }
 
 function stillRunning(requestId: string): RequestError {

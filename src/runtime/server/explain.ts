@@ -22,7 +22,7 @@ import { ignoreErrorsOf } from "../callbacks.ts";
 import { callIn, callsBack } from "../calls/find-call.ts";
 import { callBlob } from "../calls/rebuild-call.ts";
 import type { Live } from "../live/live.ts";
-import { findModels, type ModelSources, setModels } from "../model/find-models.ts";
+import { findKnownModels, type ModelSources, setModels } from "../model/find-models.ts";
 import type { ThreadOptions } from "../perform/scene.ts";
 import type { RuntimePorts } from "../ports.ts";
 import { loadAgent } from "../session/load.ts";
@@ -54,7 +54,7 @@ async function withNextModels(place: ViewedThread): Promise<ReactAgent> {
   const held = heldFor(agent);
   const choice = agent.state.run?.options.model ?? setModels(options.definition, held);
   if (choice === undefined) return agent;
-  const found = await findModels(place, choice).catch(() => undefined);
+  const found = await findKnownModels(place, choice).catch(() => undefined);
   const [model, ...fallbacks] = modelNames(found ?? choice);
   const exactCounter = await loadCounter(place, held.contextPolicy ?? {}, model);
   return { ...agent, settings: { ...agent.settings, model, fallbacks, ...(exactCounter && { exactCounter }) } };

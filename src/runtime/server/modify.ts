@@ -1,4 +1,6 @@
 import { opIdReused } from "../../agent/react/operations.ts";
+import { isWritten } from "../../lanes/active-lane.ts";
+import { answerText, isAnswer, spokenCharacters } from "../../lanes/answer-cut.ts";
 import { type BranchOptions, branchId, branchPosition } from "../../lanes/branch.ts";
 import {
   ContextOpError,
@@ -6,14 +8,21 @@ import {
   type ContextOperation,
   checkContextOperation,
 } from "../../lanes/context-operation.ts";
+import { foldLane } from "../../lanes/fold-lane.ts";
 import type { ThreadStore } from "../../stores/port.ts";
 import { loadMissing } from "../../stores/project-from-store.ts";
 import type { Entry } from "../../thread/entry.ts";
 import { type JsonObject, sameJson } from "../../thread/json.ts";
-import type { Branch } from "../../thread/lane-operations.ts";
+import { type Branch, DEFAULT_LANE, LaneReader } from "../../thread/lane-operations.ts";
+import { checkName } from "../../thread/options.ts";
 import type { Thread } from "../../thread/thread.ts";
-import type { CommandSettled, Loop } from "../loop.ts";
+import type { CommandSettled } from "../live/live.ts";
+import type { Loop } from "../loop.ts";
+import { checkBranchOptions } from "../option-names.ts";
+import { RequestError } from "../request/request-error.ts";
 import { findOlderEntry } from "../session/load.ts";
+import { commandRefs } from "./command-refs.ts";
+import type { CutOptions } from "./options.ts";
 
 /** The end of a deferred context operation. */
 export type OperationSettled =
@@ -27,6 +36,13 @@ export interface OperationAnswer {
   readonly opId: string;
   readonly status: "applied" | "deferred" | "duplicate";
   readonly settled: Promise<OperationSettled>;
+}
+
+/** A cut that is stored. */
+export interface CutAnswer {
+  readonly opId: string;
+  readonly entryId: string;
+  readonly characters: number;
 }
 
 /** Sends an operation. The answer: applied, deferred while a request runs, or applied before. */
@@ -56,10 +72,43 @@ function operationSettled({ end, error }: CommandSettled): OperationSettled {
   return { status: "failed", error: new ContextOpError({ code: code as ContextOpErrorCode, message }) }; // the agent uses these codes
 }
 
+/** The operation that switches to a lane, or begins a branch. */
+export async function branchOperation(live: Loop, given: BranchOptions): Promise<ContextOperation> {
+  checkBranchOptions(given);
+  const { opId, lane, ...point } = given;
+  if (lane !== undefined && point.at === undefined && point.before === undefined) {
+    await checkWritten(live, lane);
+    const { ids } = live.options.ports;
+    return { opId: opId ?? ids("op"), contextRef: lane, operation: { type: "switch", reason: "manual" } };
+  }
+  const contextRef = lane ?? opId ?? live.options.ports.ids("lane"); // a retry names the same lane
+  const operation = { type: "switch", reason: "manual", ...(await findBranchPosition(live, point)) } as const;
+  return { opId: opId ?? `branch_${contextRef}`, contextRef, operation };
+}
+
+/** A switch to a lane without entries would begin an empty lane, which is probably a mistake. */
+async function checkWritten(live: Loop, lane: string): Promise<void> {
+  checkName("lane", lane);
+  if (await live.read(({ thread }) => lane === DEFAULT_LANE || isWritten(thread, lane))) return;
+  const message = `lane: lane ${JSON.stringify(lane)} does not exist. Name a lane of the thread, or begin one with \`before\` or \`at\`.`;
+  throw new ContextOpError({ code: "context_op_lane_unknown", path: "lane", message });
+}
+
+/** Makes a lane active. Writes nothing when it is active already. */
+export async function switchBranch(live: Loop, lane: string): Promise<OperationAnswer> {
+  await live.reload();
+  const operation = await branchOperation(live, { lane });
+  const isActive = await live.read(
+    ({ state, flight }) => state.activeContextRef === lane && flight.deferred.length === 0,
+  );
+  if (!isActive) return modify(live, operation);
+  return { opId: operation.opId, status: "duplicate", settled: Promise.resolve({ status: "applied" }) };
+}
+
 /** The lane and the seq where a branch starts. The entry may be before the loaded ones. */
 export async function findBranchPosition(live: Loop, point: BranchOptions): Promise<Branch> {
   const id = branchId(point);
-  await live.mend();
+  await live.reload();
   const { thread } = live.agent;
   const { store, ports } = live.options;
   const is = (entry: Entry): boolean => entry.id === id;
@@ -67,6 +116,72 @@ export async function findBranchPosition(live: Loop, point: BranchOptions): Prom
   const older = isLoaded ? undefined : await findOlderEntry({ store, ports, signal: live.stopped }, thread, { is });
   const place = older && (await store.load(thread.id, { last: 1, upToSeq: older.seq }));
   return branchPosition(place ?? thread, point);
+}
+
+/** Cuts an answer to what was spoken or read, in the lane of the next call if that shows it. */
+export async function cutAnswer(live: Loop, options: CutOptions): Promise<CutAnswer> {
+  const { requestId, entryId, characters: given, spoken, opId = live.options.ports.ids("op"), ...sender } = options;
+  const { refs } = commandRefs(sender);
+  if ((requestId === undefined) === (entryId === undefined))
+    throw cutInvalid("Pass requestId or entryId, and not both");
+  if ((given === undefined) === (spoken === undefined)) throw cutInvalid("Pass characters or spoken, and not both");
+  await live.reload();
+  const entry = await findAnswer(live, { requestId, entryId });
+  const text = answerText(entry.payload as JsonObject); // payloads are JSON
+  const characters = spoken === undefined ? given : spokenCharacters(text, String(spoken));
+  if (characters === undefined) throw cutInvalid("The answer does not begin with the text in spoken");
+  if (!Number.isSafeInteger(characters) || characters < 0 || characters > text.length) {
+    throw cutInvalid(`characters must be a whole number from 0 to ${text.length}, the length of the answer`);
+  }
+  const cut = { opId, contextRef: await laneOfCut(live, entry), cut: { seq: entry.seq, characters } };
+  await live.command({ type: "cut", cut, ...(refs && { refs }) });
+  return { opId, entryId: entry.id, characters };
+}
+
+/** The answer with this id, or the last one of the request that has text. It may be before the loaded entries. */
+async function findAnswer(
+  live: Loop,
+  { requestId, entryId }: Pick<CutOptions, "requestId" | "entryId">,
+): Promise<Entry> {
+  const { thread } = live.agent;
+  const { store, ports } = live.options;
+  const is = (entry: Entry): boolean =>
+    entryId === undefined
+      ? isAnswer(entry) && entry.refs.requestId === requestId && answerText(entry.payload as JsonObject) !== ""
+      : entry.id === entryId;
+  const entry =
+    thread.toArray({ partial: true }).findLast(is) ??
+    (await findOlderEntry({ store, ports, signal: live.stopped }, thread, {
+      is,
+      ...(requestId !== undefined && { refs: { requestId } }),
+    }));
+  if (entry !== undefined && isAnswer(entry)) return entry;
+  const what =
+    entryId === undefined
+      ? `The request ${requestId} has no answer with text`
+      : `The entry ${entryId} is no answer of this thread`;
+  throw new RequestError({ code: "answer_unknown", message: `${what}. Cut an answer when it is in the log.` });
+}
+
+/** A branch shows answers of the lane that it left. */
+async function laneOfCut({ agent, options: { store } }: Loop, answer: Entry): Promise<string> {
+  const { thread, state } = agent;
+  const current = state.run?.lane ?? state.activeContextRef;
+  const isShown = foldLane(thread, current).items.some(
+    ({ entry, snapshot }) => entry.seq === answer.seq && snapshot === undefined,
+  );
+  if (isShown) return current;
+  const before = answer.seq < thread.firstSeq ? await store.load(thread.id, { last: 1, upToSeq: answer.seq }) : thread;
+  const reader = new LaneReader(before?.base);
+  const lanes = (before ?? thread)
+    .upTo(answer.seq)
+    .toArray({ partial: true })
+    .map((entry) => reader.read(entry));
+  return lanes.at(-1) ?? current;
+}
+
+function cutInvalid(message: string): RequestError {
+  return new RequestError({ code: "cut_invalid", message: `${message}.` });
 }
 
 async function checkedOperation(
@@ -85,7 +200,7 @@ async function checkedOperation(
 
 /** Whether the operation is in the log before the loaded entries. Sent again, it would replace a deferred one. */
 async function wasApplied(live: Loop, operation: ContextOperation): Promise<boolean> {
-  await live.mend();
+  await live.reload();
   const { thread } = live.agent;
   if (thread.firstSeq === 0) return false;
   const { store, ports } = live.options;

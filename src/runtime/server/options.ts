@@ -3,24 +3,26 @@ import type { ModelChoice, ResolveModel } from "../../agent/definition/language-
 import type { InputSchema } from "../../agent/definition/schema.ts";
 import type { ResolveTool, Tools } from "../../agent/definition/tool.ts";
 import type { Remember } from "../../agent/signal.ts";
+import type { BranchOptions } from "../../lanes/branch.ts";
 import type { ContextPolicyInput } from "../../projection/policy/fields.ts";
 import type { ThreadStore } from "../../stores/port.ts";
 import type { Refs } from "../../thread/entry.ts";
-import type { JsonValue } from "../../thread/json.ts";
+import type { JsonObject, JsonValue } from "../../thread/json.ts";
+import type { Author, Content } from "../../thread/message.ts";
 import type { OnError } from "../callbacks.ts";
 import type { ServerHeaders } from "../perform/scene.ts";
 import type { RuntimePorts } from "../ports.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 
 /** The agent, the store and the thread that a server starts with, and how it claims the thread. */
-export interface ServerOptions<Given extends AnyAgent> {
-  readonly agent: Given;
+export interface ServerOptions<Agent extends AnyAgent> {
+  readonly agent: Agent;
   readonly store: ThreadStore;
   /** Default: a new one. */
   readonly threadId?: string | undefined;
   /** The context of a request that a crash has interrupted; contexts are never stored. `agent` is a name. Default: none. */
   readonly context?:
-    | ((threadId: string, refs: Refs, agent: string) => AgentContext<Given> | Promise<AgentContext<Given>>)
+    | ((threadId: string, refs: Refs, agent: string) => AgentContext<Agent> | Promise<AgentContext<Agent>>)
     | undefined;
   /** The tools of a request that a crash has interrupted; tools are never stored. Default: none. */
   readonly tools?: ((threadId: string, refs: Refs, agent: string) => Tools | Promise<Tools>) | undefined;
@@ -60,11 +62,11 @@ export interface ServerOptions<Given extends AnyAgent> {
 }
 
 /** Context, tools, limits and names of a single request. An agent whose context cannot be undefined needs one. */
-export type AskOptions<Context = unknown> = AskFields & GivenContext<Context>;
+export type AskOptions<Context = unknown> = AskFields & ContextOption<Context>;
 
 /**
  * The options of an ask as an argument, which is optional if no option is required. A function that wraps an ask of any
- * agent can take and pass them: `(...options: AskArguments<AskOptions<AgentContext<Given>>>)`.
+ * agent can take and pass them: `(...options: AskArguments<AskOptions<AgentContext<Agent>>>)`.
  */
 export type AskArguments<Options> = Record<never, never> extends Options ? [options?: Options] : [options: Options];
 
@@ -81,7 +83,7 @@ export interface AskOutput<Schema extends InputSchema> {
 export type AnyAskOptions = AskOptions & { readonly [Name in keyof AskOutput<InputSchema>]?: InputSchema | undefined };
 
 /** The context of an ask. It is passed to tools, guards and the system prompt, and never stored. */
-type GivenContext<Context> = [Context] extends [never]
+type ContextOption<Context> = [Context] extends [never]
   ? {
       /** This agent takes no context. Default: none. */
       readonly context?: undefined;
@@ -96,18 +98,34 @@ type GivenContext<Context> = [Context] extends [never]
         readonly context: Context;
       };
 
-interface AskFields
-  extends Pick<
-    AgentConfig,
-    "maxOutputTokens" | "temperature" | "topP" | "stopSequences" | "seed" | "reasoning" | "providerOptions"
-  > {
+/** The time of an ask. */
+export interface AskTime {
   /**
-   * When the request fails with `deadline_exceeded` if it has not ended: a date, or milliseconds from now. It is stored, and waiting
-   * counts, also for an approval. Default: never.
+   * When the request starts, at the earliest: a date, milliseconds from the call, or an ISO text. Until then the ask waits in
+   * the inbox. When another request runs then, it waits for the end of that. Default: now.
    */
-  readonly deadline?: number | Date | undefined;
-  /** The mode of this request, one of the agent's `modes`. Default: the one of `setMode`. */
-  readonly mode?: string | undefined;
+  readonly at?: Date | number | string | undefined;
+}
+
+/** The fields of a waiting command that `amend` may replace. */
+export interface CommandChange extends AskTime {
+  /** Of an ask or a message. Default: as it was. */
+  readonly content?: Content | undefined;
+}
+
+interface AskFields
+  extends AskTime,
+    Pick<
+      AgentConfig,
+      "maxOutputTokens" | "temperature" | "topP" | "stopSequences" | "seed" | "reasoning" | "providerOptions"
+    > {
+  /**
+   * When the request fails with `deadline_exceeded` if it has not ended: a date, milliseconds from the call (with `at` from that
+   * time), or an ISO text. It is stored, and waiting counts, also for an approval or in the queue. Default: never.
+   */
+  readonly deadline?: Date | number | string | undefined;
+  /** The mode of this request, one of the agent's `modes`; null for none. Default: the one of `setMode`. */
+  readonly mode?: string | null | undefined;
   /**
    * The model of this request, its name, or a list as in an agent. Its name is stored; another process finds the model
    * by this name. Default: the one of `setModel`, else the agent's.
@@ -127,6 +145,13 @@ interface AskFields
   readonly limits?: Pick<Limits, "maxTokens" | "maxCostUsd"> | undefined;
   /** Fields that replace those of the agent's policy for this request. Default: none. */
   readonly contextPolicy?: ContextPolicyInput | undefined;
+  /** Whether the ask waits for the end of an open request, or is refused as `busy`. Default: as the agent's `busy` says. */
+  readonly queue?: boolean | undefined;
+  /**
+   * Begins a branch with this request: `before` or `at` names an entry, and `lane` the new lane. `lane` alone takes a
+   * lane that exists. The lane becomes active in the append of the ask. Default: the request is on the active lane.
+   */
+  readonly branch?: BranchOptions | undefined;
   /** Tools of this request, beside the agent's. Default: none. */
   readonly tools?: Tools | undefined;
   /** Only these tools of the agent. The tools of the ask are always allowed. Default: all. */
@@ -146,11 +171,57 @@ interface AskFields
   /** Refs that are added to the entries of the request. Default: none. */
   readonly refs?: Refs | undefined;
   /**
+   * The person who wrote the message, where a thread has several. It is stored, and the model is shown the name, or else the id,
+   * before the content. Set it from your own login, never from what a browser sends. Default: none.
+   */
+  readonly author?: Author | undefined;
+  /**
    * Cancels the request. An abort with the reason `request_suspended`, as of a tool's `abortSignal`, does not. Default:
    * none.
    */
   readonly signal?: AbortSignal | undefined;
 }
+
+/**
+ * An ask as a command: any process can post it to any thread with `store.post`. All options are data, and mean the same as in
+ * `ask`.
+ *
+ * @example
+ * const store = memoryStore();
+ * await store.post("thread_1", { id: "req_1", type: "ask", content: "Hi", mode: "plan" } satisfies AskCommand);
+ */
+export type AskCommand = Pick<
+  AskFields,
+  | "contextPolicy"
+  | "allowedTools"
+  | "maxIterations"
+  | "maxOutputTokens"
+  | "temperature"
+  | "topP"
+  | "stopSequences"
+  | "seed"
+  | "reasoning"
+  | "toolChoice"
+  | "providerOptions"
+  | "limits"
+  | "mode"
+  | "idempotencyRef"
+  | "refs"
+  | "author"
+> & {
+  /** The `requestId`. The ask is taken once. */
+  readonly id: string;
+  readonly type: "ask";
+  readonly content: Content;
+  /** The name of a model, or names. Default: the one of `setModel`, else the agent's. */
+  readonly model?: string | readonly string[] | undefined;
+  /** When its request starts: milliseconds after the post, by the clock of the store, or a text as in `deadline`. Default: now. */
+  readonly at?: number | string | undefined;
+  /** Milliseconds after the post (or after `at`), by the clock of the store, or a text in ISO 8601 with a time zone. Default: never. */
+  readonly deadline?: number | string | undefined;
+  /** The JSON Schema of the answer. Default: the agent's `output`. */
+  readonly output?: JsonObject | undefined;
+};
 
 /** The sender of a command and other refs, which are stored with the entry that the command writes. */
 export interface SenderOptions {
@@ -158,6 +229,20 @@ export interface SenderOptions {
   readonly source?: string | undefined;
   /** More refs of its entry. Default: those of the request. */
   readonly refs?: Refs | undefined;
+}
+
+/** Which answer is cut, and where: exactly one of `requestId` and `entryId`, and of `characters` and `spoken`. */
+export interface CutOptions extends SenderOptions {
+  /** The request whose last answer with text is cut. Default: none, `entryId` names the answer. */
+  readonly requestId?: string | undefined;
+  /** The entry of the answer. Default: none, `requestId` names the request. */
+  readonly entryId?: string | undefined;
+  /** How many characters of its text were spoken, in UTF-16 code units. Default: none, `spoken` has them. */
+  readonly characters?: number | undefined;
+  /** The beginning of its text that was spoken; white space may differ. Default: none, `characters` has its length. */
+  readonly spoken?: string | undefined;
+  /** Your id for the cut, so that a retry is applied once. Default: a new id. */
+  readonly opId?: string | undefined;
 }
 
 /** The person who decides, and the reason. Both are recorded in the log. */
@@ -203,12 +288,27 @@ export interface CancelRequestOptions extends SenderOptions {
   readonly pending?: "keep" | "drop" | "return" | undefined;
 }
 
-/** Options of `steer`, `inject` and `followUp`. */
-export interface SteerOptions extends SenderOptions {
+/** Options of `inject`. */
+export interface InjectOptions extends SenderOptions {
+  /** The program that sends the message, such as "alerts". */
+  readonly source: string;
+  /** The subject of the message. It replaces a waiting message with the same key. Default: none. */
+  readonly key?: string | undefined;
+  /**
+   * Whether the message starts a request when none runs: it is the ask, and its id is the `requestId`. Default false: it waits for the
+   * next ask, and comes before it.
+   */
+  readonly wake?: boolean | undefined;
   /** Deliver the message only to this request. Default: the request that is open. */
   readonly requestId?: string | undefined;
   /** The id of the message. A second message with the same id is not delivered again, so a retry is safe. Default: a new id. */
   readonly id?: string | undefined;
+}
+
+/** Options of `steer` and `followUp`. */
+export interface SteerOptions extends SenderOptions, Pick<InjectOptions, "requestId" | "id"> {
+  /** The person who wrote the message, as in an ask. Default: none. */
+  readonly author?: Author | undefined;
 }
 
 /** The options of `server.result()`. */

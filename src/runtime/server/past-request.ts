@@ -67,10 +67,10 @@ export async function pastRequest(live: RequestLog, ask: Entry): Promise<AgentRe
   const continues = continuedBy(ask);
   const events = new EventLog(1);
   const of = { id: requestId, runId };
-  const told = loggedEvents(of, entries, [
+  const logged = loggedEvents(of, entries, [
     { kind: "request_started", data: { lane, ...(continues !== undefined && { continues }) } },
   ]);
-  for (const event of told) events.push(event);
+  for (const event of logged) events.push(event);
   const terminal = await terminalEvent(ended, result);
   const at = entries.at(-1)?.at ?? ask.at;
   const seq = events.lastSeq + 1;

@@ -1,21 +1,34 @@
+import { isoOf } from "../../agent/definition/time.ts";
 import type { Steer, SteerKind } from "../../agent/signal.ts";
 import type { ContextOperation } from "../../lanes/context-operation.ts";
+import type { Command } from "../../stores/command.ts";
 import type { ThreadStore } from "../../stores/port.ts";
 import type { Refs } from "../../thread/entry.ts";
-import type { JsonValue } from "../../thread/json.ts";
-import { type Content, hasContent } from "../../thread/message.ts";
+import { isPlainObject, type JsonValue } from "../../thread/json.ts";
+import { type Author, type Content, hasContent } from "../../thread/message.ts";
 import { checkName } from "../../thread/options.ts";
+import { timeOfAsk } from "../ask-options.ts";
 import { contentOfRow } from "../live/inbox.ts";
 import type { QueuedAsk } from "../live/live.ts";
 import type { Loop } from "../loop.ts";
+import { checkCommandChange } from "../option-names.ts";
 import type { RuntimePorts } from "../ports.ts";
 import { RequestError } from "../request/request-error.ts";
 import { retryStore } from "../session/store-retry.ts";
+import type { CommandChange } from "./options.ts";
 import { checkedContent } from "./steer.ts";
 
 /** A waiting command, as `pending()` lists it. The id of an ask is its `requestId`. */
 export type PendingCommand =
-  | { readonly id: string; readonly type: "ask"; readonly content: Content; readonly refs?: Refs }
+  | {
+      readonly id: string;
+      readonly type: "ask";
+      readonly content: Content;
+      /** When its request starts, in milliseconds since 1970. Absent: in its turn. */
+      readonly at?: number;
+      readonly author?: Author;
+      readonly refs?: Refs;
+    }
   | {
       readonly id: string;
       readonly type: Exclude<SteerKind, "repair">;
@@ -23,6 +36,9 @@ export type PendingCommand =
       /** The request that gets the message. */
       readonly requestId?: string;
       readonly source?: string;
+      readonly key?: string;
+      readonly wake?: true;
+      readonly author?: Author;
       readonly refs?: Refs;
     }
   | { readonly id: string; readonly type: "context_op"; readonly operation: ContextOperation };
@@ -45,32 +61,80 @@ export async function pendingCommands({ store, ports, threadId }: Place): Promis
   });
 }
 
-export function pendingAsk({ requestId: id, content, refs }: QueuedAsk): PendingCommand {
-  return { id, type: "ask", content, ...(refs && { refs }) };
+export function pendingAsk({ requestId: id, content, at, author, refs }: QueuedAsk): PendingCommand {
+  const optional = { ...(at !== undefined && { at }), ...(author && { author }), ...(refs && { refs }) };
+  return { id, type: "ask", content, ...optional };
 }
 
-export function pendingWords({ id, steer, content, requestId, source, refs }: Steer): PendingCommand {
-  const optional = { ...(requestId !== undefined && { requestId }), ...(source !== undefined && { source }) };
-  return { id, type: steer === "repair" ? "steer" : steer, content, ...optional, ...(refs && { refs }) };
+export function pendingWords({
+  id,
+  steer,
+  content,
+  author,
+  requestId,
+  source,
+  refs,
+  key,
+  wake,
+}: Steer): PendingCommand {
+  const optional = {
+    ...(requestId !== undefined && { requestId }),
+    ...(source !== undefined && { source }),
+    ...(key !== undefined && { key }),
+    ...(wake && { wake }),
+  };
+  return {
+    id,
+    type: steer === "repair" ? "steer" : steer,
+    content,
+    ...(author && { author }),
+    ...optional,
+    ...(refs && { refs }),
+  };
 }
 
-/** Replaces the content of a waiting ask or message. If it was delivered in the meantime, it is `command_settled`. */
-export async function amendCommand({ store, ports, threadId }: Place, id: string, given: Content): Promise<void> {
+/**
+ * Replaces the content of a waiting ask or message, or the time of an ask. If it was delivered in the meantime, it is
+ * `command_settled`. Resolves to whether it is an ask with a time.
+ */
+export async function amendCommand(
+  { store, ports, threadId }: Place,
+  id: string,
+  given: Content | CommandChange,
+): Promise<boolean> {
   checkName("id", id);
-  const content = checkedContent(given);
-  if (!hasContent(content)) throw invalid("The content is empty. To remove the command, use withdraw.");
-  await retryStore(ports, async () => {
-    const row = (await store.pending(threadId)).find((one) => one.id === id);
+  const change: CommandChange = isPlainObject(given) ? (given as CommandChange) : { content: given as Content };
+  checkCommandChange(change);
+  const at = timeOfAsk(change.at, ports.clock());
+  const content = change.content === undefined ? undefined : checkedContent(change.content);
+  if (content !== undefined && !hasContent(content))
+    throw invalid("The content is empty. To remove the command, use withdraw.");
+  return retryStore(ports, async () => {
+    const row = await findRow(store, threadId, id);
     const hasWords = row === undefined || row.type === "steer" || (row.type === "ask" && !("continues" in row.body));
-    if (!hasWords) throw invalid(`The command ${id} has no content that could change. Withdraw it, and send another.`);
-    await store.amend(threadId, id, { ...row?.body, content: content as JsonValue }); // a JSON copy
+    if (content !== undefined && !hasWords)
+      throw invalid(`The command ${id} has no content that could change. Withdraw it, and send another.`);
+    if (at !== undefined && row !== undefined && row.type !== "ask")
+      throw invalid(`The command ${id} is not an ask. Only an ask has a time.`);
+    const words = content === undefined ? {} : { content: content as JsonValue }; // a JSON copy
+    const body = { ...row?.body, ...words, ...(at !== undefined && { at: isoOf(at) }) };
+    await store.amend(threadId, id, body);
+    return "at" in body;
   });
 }
 
-/** Withdraws a waiting command. If it was delivered in the meantime, it is `command_settled`. */
-export async function withdrawCommand({ store, ports, threadId }: Place, id: string): Promise<void> {
+/** Withdraws a waiting command. If it was delivered in the meantime, it is `command_settled`. Resolves as `amendCommand`. */
+export async function withdrawCommand({ store, ports, threadId }: Place, id: string): Promise<boolean> {
   checkName("id", id);
-  await retryStore(ports, () => store.withdraw(threadId, id));
+  return retryStore(ports, async () => {
+    const row = await findRow(store, threadId, id);
+    await store.withdraw(threadId, id);
+    return row !== undefined && "at" in row.body;
+  });
+}
+
+async function findRow(store: ThreadStore, threadId: string, id: string): Promise<Command | undefined> {
+  return (await store.pending(threadId)).find((one) => one.id === id);
 }
 
 /** Refuses the queued asks of a live thread, or the one with this id. Resolves to them when that is durable. */

@@ -11,9 +11,9 @@ import type { TokenCounter } from "../../tokens/counter.ts";
 import { loadExactCounter } from "../../tokens/exact.ts";
 import type { ErrorOrigin } from "../callbacks.ts";
 import type { ToolFacts } from "../live/live.ts";
-import type { Lent, ThreadOptions } from "../perform/scene.ts";
+import type { ThreadOptions, TransientValues } from "../perform/scene.ts";
 import { RequestError } from "../request/request-error.ts";
-import { type HookLimit, hookAnswer } from "../time-limits.ts";
+import { type HookLimit, hookAnswer, retriedAnswer } from "../time-limits.ts";
 import { toolSettings } from "./settings.ts";
 
 const HOOK = { name: "The function that makes the system prompt", code: "system_prompt_failed" };
@@ -78,7 +78,7 @@ export async function factsOf(tools: Tools, limit?: HookLimit): Promise<ToolFact
  * make them.
  */
 export async function makeAgain(
-  { threadId, definition, context: contextOf, tools: toolsOf, headers: headersOf }: GivenFunctions,
+  { threadId, definition, context: contextOf, tools: toolsOf, headers: headersOf }: ValueFunctions,
   { refs, asked }: { readonly refs: Refs; readonly asked: StoredRequestOptions },
   limit: HookLimit,
 ): Promise<MadeAgain> {
@@ -92,13 +92,13 @@ export async function makeAgain(
   return { context, tools, facts, headers };
 }
 
-type GivenFunctions = Pick<ThreadOptions, "threadId" | "definition" | "context" | "tools" | "headers">;
+type ValueFunctions = Pick<ThreadOptions, "threadId" | "definition" | "context" | "tools" | "headers">;
 
 interface MadeAgain {
   readonly context: unknown;
   readonly tools?: Tools | undefined;
   readonly facts?: ToolFacts | undefined;
-  readonly headers?: Lent["headers"] | undefined;
+  readonly headers?: TransientValues["headers"] | undefined;
 }
 
 /** Checks the result of a caller without types. */
@@ -119,7 +119,7 @@ export async function again<Value>(
   make: () => Value | Promise<Value>,
 ): Promise<Value> {
   try {
-    return await hookAnswer(limit, { name: `The function \`${name}\``, ...FAILED[name] }, make);
+    return await retriedAnswer(limit, { name: `The function \`${name}\``, ...FAILED[name] }, make);
   } catch (cause) {
     throw limit.signal?.aborted ? cause : new ValueFunctionError(name, cause);
   }

@@ -1,8 +1,11 @@
+import { modelChoiceProblem } from "../../agent/definition/define-agent.ts";
+import { type ModelChoice, modelList, modelNames } from "../../agent/definition/language-model.ts";
 import { rulesOf } from "../../agent/react/permission-rules.ts";
-import { newestSetting, settingId } from "../../lanes/setting.ts";
+import { newestSetting, SettingError, settingId } from "../../lanes/setting.ts";
 import { type JsonObject, sameJson } from "../../thread/json.ts";
 import type { AiSettingPayload, Setting } from "../../thread/kinds.ts";
 import type { Loop } from "../loop.ts";
+import { RequestError } from "../request/request-error.ts";
 import { decisionOf } from "./command-refs.ts";
 import type { OperationAnswer, OperationSettled } from "./modify.ts";
 import type { Decider, SettingOptions } from "./options.ts";
@@ -17,7 +20,7 @@ export async function set(live: Loop, setting: Setting, options: SettingOptions)
     ...(reason !== undefined && { reason }),
     setting,
   };
-  await live.mend();
+  await live.reload();
   const equal = named === undefined ? await live.read(({ thread }) => equalSetting(thread, content)) : undefined;
   if (equal !== undefined) return { opId: equal, status: "duplicate", settled: APPLIED };
   const opId = named ?? live.options.ports.ids("op");
@@ -37,10 +40,14 @@ export async function set(live: Loop, setting: Setting, options: SettingOptions)
 /** Revokes a permission rule, in the scope where it was made. */
 export async function revokeRule(live: Loop, id: string, options: Decider): Promise<boolean> {
   const { by, reason, refs } = decisionOf(options);
-  await live.mend();
+  await live.reload();
   const { run, activeContextRef } = live.agent.state;
   const rule = rulesOf(live.agent).find((one) => one.id === id);
   if (rule === undefined) return false;
+  if (rule.mode !== undefined) {
+    const message = `The rule ${id} is one of the mode ${rule.mode}. Change the mode with setMode, or its rules in the agent.`;
+    throw new SettingError({ code: "setting_invalid", message });
+  }
   const setting = {
     opId: live.options.ports.ids("op"),
     ...(rule.scope === "lane" && { contextRef: run?.lane ?? activeContextRef }),
@@ -60,4 +67,28 @@ function equalSetting(thread: Loop["agent"]["thread"], content: Omit<AiSettingPa
   const payload = newestSetting(thread, content)?.payload as JsonObject | undefined; // every payload is a JSON object
   const isEqual = payload !== undefined && sameJson(payload["setting"], content.setting as JsonObject); // settings are JSON
   return isEqual ? String(payload["opId"]) : undefined;
+}
+
+/** A prompt that can be stored. */
+export function portablePrompt(systemPrompt: unknown): string {
+  if (typeof systemPrompt === "string") return systemPrompt.toWellFormed();
+  if (typeof systemPrompt === "function") {
+    const message =
+      "A function cannot be stored with the thread. Make it the agent's `systemPrompt`, or set the text that it returns.";
+    throw new SettingError({ code: "not_portable", message });
+  }
+  throw invalid("systemPrompt must be text or null.");
+}
+
+/** The names of a model that can be stored. */
+export function portableModel(model: ModelChoice): readonly string[] {
+  const problem = modelChoiceProblem(model);
+  if (problem !== undefined) throw invalid(`model ${problem}.`);
+  if (modelList(model).every((item) => typeof item === "string")) return modelNames(model);
+  const message = "A model object cannot be stored with the thread. Set its name, and give `models` or `resolveModel`.";
+  throw new SettingError({ code: "not_portable", message });
+}
+
+function invalid(message: string): RequestError {
+  return new RequestError({ code: "invalid_options", message });
 }

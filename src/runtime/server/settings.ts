@@ -1,5 +1,6 @@
-import type { AgentConfig, AnyAgent, ToolChoiceSetting } from "../../agent/definition/config.ts";
+import type { AgentConfig, AnyAgent } from "../../agent/definition/config.ts";
 import { modelNames, staticModels } from "../../agent/definition/language-model.ts";
+import type { ToolChoiceSetting } from "../../agent/definition/prepare.ts";
 import { objectSchemaOf } from "../../agent/definition/schema.ts";
 import type { AnyTool, Tools } from "../../agent/definition/tool.ts";
 import type { ReactSettings, ToolTraits } from "../../agent/react/settings.ts";

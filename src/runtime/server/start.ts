@@ -2,7 +2,7 @@ import type { AnyAgent, OnNeedsSummary } from "../../agent/definition/config.ts"
 import { isAgent } from "../../agent/definition/define-agent.ts";
 import { AgentError } from "../../agent/definition/errors.ts";
 import type { AgentEvent } from "../../agent/event.ts";
-import type { ReactAgent } from "../../agent/react/agent.ts";
+import { type ReactAgent, willOnlyWait } from "../../agent/react/agent.ts";
 import { heldFor } from "../../agent/react/call-context.ts";
 import type { Run } from "../../agent/react/state.ts";
 import type { Signal } from "../../agent/signal.ts";
@@ -11,13 +11,14 @@ import type { Refs } from "../../thread/entry.ts";
 import type { HeddleError } from "../../thread/errors.ts";
 import { isPlainObject, type JsonObject } from "../../thread/json.ts";
 import { ignoreErrorsOf, systemWarn, warnOnce } from "../callbacks.ts";
+import { supplying } from "../live/asks.ts";
 import { type Live, newLive } from "../live/live.ts";
 import type { RequestValues } from "../live/signal.ts";
 import { Loop } from "../loop.ts";
 import { findModelsAgain, namesOf } from "../model/find-models.ts";
 import { moveEarlierOperation, waitingRows } from "../perform/answer.ts";
 import type { AskFunctions } from "../perform/prepare-ask.ts";
-import type { ThreadOptions } from "../perform/scene.ts";
+import type { ThreadOptions, TransientValues } from "../perform/scene.ts";
 import { runtimePorts } from "../ports.ts";
 import { RequestError } from "../request/request-error.ts";
 import { Holder } from "../session/holder.ts";
@@ -36,6 +37,8 @@ export const LEASE_TTL_MS = 10_000;
 
 export interface StartHooks {
   readonly listen?: (event: AgentEvent) => void;
+  /** Called after the commit of a time at which the thread must be live. Its timers start it while it is. */
+  readonly wake?: (at: number) => void;
   readonly tokens?: Tokens;
   /** The lease of the host. Default: a lease of this server. */
   readonly lease?: NodeLease | undefined;
@@ -57,8 +60,8 @@ export interface StartHooks {
  * Starts the loop of a thread. Ends when its signal is aborted, even if the store or a function of the caller never
  * answers.
  */
-export async function startLoop<Given extends AnyAgent>(
-  options: ServerOptions<Given>,
+export async function startLoop<Agent extends AnyAgent>(
+  options: ServerOptions<Agent>,
   hooks: StartHooks,
 ): Promise<Loop> {
   const { signal = new AbortController().signal } = options;
@@ -69,8 +72,8 @@ export async function startLoop<Given extends AnyAgent>(
   }
 }
 
-async function start<Given extends AnyAgent>(
-  options: ServerOptions<Given>,
+async function start<Agent extends AnyAgent>(
+  options: ServerOptions<Agent>,
   hooks: StartHooks,
   signal: AbortSignal,
 ): Promise<Loop> {
@@ -123,6 +126,7 @@ async function start<Given extends AnyAgent>(
       headers: options.headers,
       tokens,
       listen: hooks.listen ?? (() => undefined),
+      wake: hooks.wake ?? (() => undefined),
       lost: (error) => {
         loop?.stop(0, lostBecause(threadId, error) ?? serverStopped()).catch(() => undefined); // the claim expires
         hooks.lost?.();
@@ -209,34 +213,67 @@ export async function continuedValues(
 }
 
 /** The values of a resumed request that are not in the log, made again by functions of the caller. */
-async function resumedValues(
+async function resumedValues(loop: Loop, run: Run, signal: AbortSignal): Promise<RequestValues> {
+  const { values, error, isWhole } = await makeValues(loop, run, signal);
+  if (isWhole) return values;
+  // A request that waits needs them for its next call, which makes them.
+  if (error !== undefined && !willOnlyWait(loop.agent)) {
+    return { failed: { error: error.cause, code: error.code, message: error.message } };
+  }
+  const make = async (): ReturnType<NonNullable<TransientValues["makeMissing"]>> => {
+    const { values: made, error: failed, isWhole: isAll } = await makeValues(loop, run, loop.stopped);
+    if (failed !== undefined) return { failure: { code: failed.code, message: failed.message }, isNewContext: false };
+    if (isAll) loop.setTransient(run.requestId, { makeMissing: undefined });
+    await loop.change(supplying(run.requestId, made));
+    return { isNewContext: made.systemPrompt !== undefined || made.tools !== undefined };
+  };
+  let making: ReturnType<typeof make> | undefined;
+  // Calls that run at once share an attempt.
+  const makeMissing = () => {
+    making ??= make().finally(() => {
+      making = undefined;
+    });
+    return making;
+  };
+  loop.setTransient(run.requestId, { makeMissing });
+  return values;
+}
+
+interface MadeValues {
+  readonly values: RequestValues;
+  /** A function failed. */
+  readonly error?: ValueFunctionError;
+  /** All were made, also the models. */
+  readonly isWhole: boolean;
+}
+
+async function makeValues(
   loop: Loop,
   { requestId, refs: json, options: asked }: Run,
   signal: AbortSignal,
-): Promise<RequestValues> {
-  const { threadId, warn, onError, ports, definition } = loop.options;
+): Promise<MadeValues> {
+  const { threadId, warnOnce: warn, onError, ports, definition } = loop.options;
   const limit = { ports, timeoutMs: definition.hookTimeoutMs, signal };
   const refs = json as Refs; // the refs of the ask
   try {
     const { context, tools, facts, headers } = await makeAgain(loop.options, { refs, asked }, limit);
     const isLost = asked.hasContext === true && context === undefined;
     if (isLost) warn(noContext(threadId, requestId));
-    if (tools !== undefined) loop.lend(requestId, { tools });
-    if (headers !== undefined) loop.lend(requestId, { headers });
+    if (tools !== undefined) loop.setTransient(requestId, { tools });
+    if (headers !== undefined) loop.setTransient(requestId, { headers });
     const held = heldFor(loop.agent);
     const scope = { context: context as never, state: { threadId, requestId, thread: loop.agent.thread } }; // the caller has typed it
     const found = await findModelsAgain({ options: loop.options, hookLimit: limit }, asked.model, held, scope);
-    if (found !== undefined) loop.lend(requestId, { models: found.models });
+    if (found !== undefined) loop.setTransient(requestId, { models: found.models });
     const models = found && namesOf(found);
     const exactCounter = await loadCounter(loop, asked.contextPolicy ?? held.contextPolicy ?? {}, models?.names[0]);
     // Without its context the request makes no call, and the prompt could throw.
     const prompt = isLost ? {} : await untilAborted(signal, () => promptFor(loop, held, context));
-    return { ...prompt, context, tools: facts, models, exactCounter };
+    return { values: { ...prompt, context, tools: facts, models, exactCounter }, isWhole: found?.models.length !== 0 };
   } catch (error) {
     if (!(error instanceof ValueFunctionError)) throw error;
-    const { cause, code, message } = error;
-    onError(cause, { code, threadId, requestId });
-    return { failed: { error: cause, code, message } };
+    onError(error.cause, { code: error.code, threadId, requestId });
+    return { values: {}, error, isWhole: false };
   }
 }
 

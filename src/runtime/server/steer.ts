@@ -2,13 +2,15 @@ import type { SteerKind } from "../../agent/signal.ts";
 import { contentOf as readContent } from "../../projection/transcript/payload.ts";
 import { copyJson, copyJsonRepaired } from "../../thread/json.ts";
 import type { Content } from "../../thread/message.ts";
-import type { CommandSettled, Loop } from "../loop.ts";
+import { checkAuthor } from "../author.ts";
+import type { CommandSettled } from "../live/live.ts";
+import type { Loop } from "../loop.ts";
 import type { Receipt, ReceiptReason, SteerAnswer } from "../request/request.ts";
 import { RequestError } from "../request/request-error.ts";
 import { commandRefs } from "./command-refs.ts";
-import type { SteerOptions } from "./options.ts";
+import type { InjectOptions, SteerOptions } from "./options.ts";
 
-interface SteerMessage extends SteerOptions {
+interface SteerMessage extends SteerOptions, Pick<InjectOptions, "key" | "wake"> {
   readonly kind: SteerKind;
   readonly content: Content;
   readonly skip?: boolean | undefined;
@@ -19,6 +21,7 @@ export async function steer(live: Loop, message: SteerMessage): Promise<SteerAns
   const { kind, requestId, id = live.options.ports.ids("steer") } = message;
   const { refs } = commandRefs(message);
   const source = message.source?.toWellFormed();
+  const author = message.author === undefined ? undefined : checkAuthor(message.author);
   const content = checkedContent(message.content);
   copyJson(id, "steer"); // the log accepts JSON only
   const signal = {
@@ -28,8 +31,11 @@ export async function steer(live: Loop, message: SteerMessage): Promise<SteerAns
     content,
     ...(requestId !== undefined && { requestId }),
     ...(source !== undefined && { source }),
+    ...(author !== undefined && { author }),
     ...(refs !== undefined && { refs }),
     ...(message.skip && { skip: true as const }),
+    ...(message.key !== undefined && { key: keyOf(message.key) }),
+    ...(message.wake && { wake: true as const }),
   };
   if (live.live.stopping !== undefined) {
     const reason = "closed";
@@ -42,6 +48,11 @@ export async function steer(live: Loop, message: SteerMessage): Promise<SteerAns
   if (!isDropped) return { id, accepted: true, receipt };
   const answer = await receipt;
   return { id, accepted: false, ...(!answer.delivered && { reason: answer.reason }), receipt };
+}
+
+function keyOf(key: unknown): string {
+  if (typeof key === "string" && key !== "") return key.toWellFormed();
+  throw new RequestError({ code: "invalid_options", message: "key must be text: what the message is about." });
 }
 
 function receiptOf(id: string, { end }: CommandSettled): Receipt {

@@ -44,7 +44,7 @@ export async function summarizeRange(
   { focus, signal: cancel, ...given }: SummarizeOptions,
 ): Promise<{ readonly seq: number; readonly usage: Usage }> {
   const signal = cancel === undefined ? live.stopped : AbortSignal.any([live.stopped, cancel]);
-  await live.mend();
+  await live.reload();
   const findWork = (toSeq: number | undefined, written: number | undefined): Promise<Work | undefined> =>
     live.read((agent) => workFor(agent, { ...given, toSeq }, written));
   let usage: Usage = {};

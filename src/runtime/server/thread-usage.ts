@@ -10,7 +10,7 @@ export interface ThreadUsage {
   readonly asks: number;
   readonly usage: Usage;
   readonly usageByModel: UsageByModel;
-  /** By `limits.costUsd` of the agent. Absent without it. */
+  /** By `limits.costUsd` of the agent. Absent without it, and when a cost is unknown: below 0, or no number. */
   readonly costUsd?: number;
 }
 
@@ -27,7 +27,8 @@ export async function usageOfThread(
   const usage = all.reduce<Usage>((sum, [, one]) => addUsage(sum, one), {});
   const { costUsd: costOf } = limits ?? {};
   const prices = costOf && (await Promise.all(all.map(([model, one]) => costOf(one, model))));
-  const costUsd = prices?.reduce((sum, price) => sum + price, 0);
+  const isKnown = prices?.every((price) => price >= 0); // false for NaN too
+  const costUsd = isKnown ? prices?.reduce((sum, price) => sum + price, 0) : undefined;
   return { asks, usage, usageByModel, ...(costUsd !== undefined && { costUsd }) };
 }
 

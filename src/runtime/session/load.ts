@@ -187,14 +187,14 @@ export async function caughtUp(
 /** How many entries one query scans. SQLite runs in this thread, so a long query would block the event loop. */
 const PAGE = 2_000;
 
-interface Place {
+interface ScanSource {
   readonly store: ThreadStore;
   readonly ports: RuntimePorts;
   /** Aborts the scan. */
   readonly signal?: AbortSignal | undefined;
 }
 
-interface Wanted {
+interface EntryFilter {
   /** Default: all kinds. */
   readonly kinds?: readonly string[] | undefined;
   /** Text in its payload, so that the store can leave out other entries. */
@@ -206,9 +206,9 @@ interface Wanted {
 
 /** The newest matching entry before the loaded ones. Scans the store in pages, newest first. */
 export async function findOlderEntry(
-  { store, ports, signal }: Place,
+  { store, ports, signal }: ScanSource,
   { id, firstSeq }: Thread,
-  { kinds, search, refs, is }: Wanted,
+  { kinds, search, refs, is }: EntryFilter,
 ): Promise<Entry | undefined> {
   const size = refs?.requestId === undefined ? PAGE : firstSeq;
   for (let toSeq = firstSeq - 1; toSeq >= 0; toSeq -= size) {

@@ -26,11 +26,11 @@ import {
 } from "./run-token.ts";
 
 /** Resumes the run of a token from its checkpoint. */
-export async function continueRun<Given extends AnyAgent>(
-  agent: Given,
+export async function continueRun<Agent extends AnyAgent>(
+  agent: Agent,
   token: string,
-  options: ContinueOptions<Given>,
-): Promise<RunHandle<Given>> {
+  options: ContinueOptions<Agent>,
+): Promise<RunHandle<Agent>> {
   const { signal, revocations, query } = options;
   if (signal?.aborted) throw aborted();
   const setup = setupOf(agent, options);
@@ -67,14 +67,14 @@ export async function continueRun<Given extends AnyAgent>(
 }
 
 /** The next ask on the thread of a token: on its log, or on the thread in the store. */
-async function askNext<Given extends AnyAgent>(
-  agent: Given,
+async function askNext<Agent extends AnyAgent>(
+  agent: Agent,
   query: Content | UserMessage,
-  { query: _query, approve: _, deny: _deny, answers: _answers, revocations: _list, ...options }: ContinueOptions<Given>,
+  { query: _query, approve: _, deny: _deny, answers: _answers, revocations: _list, ...options }: ContinueOptions<Agent>,
   { thread, threadId }: RunToken,
-): Promise<RunHandle<Given>> {
+): Promise<RunHandle<Agent>> {
   const place = thread === undefined ? { threadId } : { thread };
-  return (await beginRun(agent, query, { ...options, ...place } as RunOptions<Given>)).handle; // the caller typed its context
+  return (await beginRun(agent, query, { ...options, ...place } as RunOptions<Agent>)).handle; // the caller typed its context
 }
 
 interface ServerStart {
@@ -89,17 +89,17 @@ interface ServerStart {
 }
 
 /** Starts a server on the thread of a token. It has resumed the run, or got the signal `instead`. */
-async function openServer<Given extends AnyAgent>(
-  agent: Given,
+async function openServer<Agent extends AnyAgent>(
+  agent: Agent,
   setup: RunSetup,
   token: RunToken,
   { context, tools, headers, listen, opened, instead }: ServerStart,
-): Promise<AgentServer<Given>> {
+): Promise<AgentServer<Agent>> {
   const { store, isOwn, ports, telemetry, warn, onError } = setup;
   const { thread, threadId, rev } = token;
   // If the store has the whole log already, another process may have resumed the run and started calls.
   let mayHaveStarted = thread === undefined;
-  return AgentServer.open<Given>(
+  return AgentServer.open<Agent>(
     {
       agent,
       store,
@@ -191,11 +191,11 @@ function isList(decisions: NonNullable<Deciders>): decisions is readonly string[
 }
 
 /** Cancels the run of a token. No model or tool is called. */
-export async function cancelRun<Given extends AnyAgent>(
-  agent: Given,
+export async function cancelRun<Agent extends AnyAgent>(
+  agent: Agent,
   token: string,
-  options: CancelOptions<Given>,
-): Promise<RunHandle<Given>> {
+  options: CancelOptions<Agent>,
+): Promise<RunHandle<Agent>> {
   const { revocations } = options;
   const reason = (options.reason ?? "The run was cancelled.").toWellFormed();
   const setup = setupOf(agent, options);

@@ -11,9 +11,11 @@ import type { ApproveOptions, AskOptions, DecideOptions } from "../server/option
 import type { Telemetry } from "../telemetry/telemetry.ts";
 
 /** Options of a run without a server: its thread and store, and the options of the ask. */
-export type RunOptions<Given extends AnyAgent> = RunFields & AskOptions<AgentContext<Given>>;
+export type RunOptions<Agent extends AnyAgent> = RunFields & AskOptions<AgentContext<Agent>>;
 
 interface RunFields {
+  /** A run starts at once: an ask with a time needs a server or a host. Default: none. */
+  readonly at?: undefined;
   /** The conversation so far: `thread` of the last result, or `Thread.fromMessages(list)`. Default: an empty thread. */
   readonly thread?: Thread | undefined;
   /** Stores the thread. Tokens then refer to it and do not carry the log. Default: none, the result has the thread. */
@@ -41,15 +43,15 @@ export interface Decisions {
 }
 
 /** The common options of `react.continue` and `react.cancel`. */
-interface TokenOptions<Given extends AnyAgent>
+interface TokenOptions<Agent extends AnyAgent>
   extends Pick<RunFields, "store" | "telemetry" | "warn" | "onError" | "ports"> {
   /** The context for tools that still have to run. Default: none. */
-  readonly context?: AgentContext<Given> | undefined;
+  readonly context?: AgentContext<Agent> | undefined;
 }
 
 /** How `react.continue` resumes a run from its token: decisions, context, tools and the store. */
-export interface ContinueOptions<Given extends AnyAgent>
-  extends TokenOptions<Given>,
+export interface ContinueOptions<Agent extends AnyAgent>
+  extends TokenOptions<Agent>,
     Pick<AskOptions, "signal" | "tools" | "headers">,
     Decisions {
   /** Asks this next, on the thread of the token, when its run has ended. While the run is open: `busy`. Default: none. */
@@ -59,7 +61,7 @@ export interface ContinueOptions<Given extends AnyAgent>
 }
 
 /** How `react.cancel` ends a run by its token: the store, a reason, and the list to revoke its tokens in. */
-export interface CancelOptions<Given extends AnyAgent> extends TokenOptions<Given> {
+export interface CancelOptions<Agent extends AnyAgent> extends TokenOptions<Agent> {
   /** The list that records the end of the run. Calls that check this list refuse its tokens. Default: none. */
   readonly revocations?: Revocations | undefined;
   /** Recorded in the log. Default "The run was cancelled." */
@@ -70,7 +72,7 @@ export interface CancelOptions<Given extends AnyAgent> extends TokenOptions<Give
 export type RunResult<Output = unknown> = RequestResult<Output> & { readonly thread: Thread };
 
 /** A started run. */
-export interface RunHandle<Given extends AnyAgent = AnyAgent> {
+export interface RunHandle<Agent extends AnyAgent = AnyAgent> {
   readonly runId: string;
   readonly requestId: string;
   /** The last token of the run. If the run waits, pass it with the decisions to continue. */
@@ -78,5 +80,5 @@ export interface RunHandle<Given extends AnyAgent = AnyAgent> {
   /** Each iteration has all events, from the first to the terminal one, or until the run waits for a decision. */
   readonly events: AsyncIterable<AgentEvent>;
   /** Rejects with a RequestError. The code of a run that waits for a decision is `request_waiting`, with the token to continue. */
-  readonly result: Promise<RunResult<AgentOutput<Given>>>;
+  readonly result: Promise<RunResult<AgentOutput<Agent>>>;
 }

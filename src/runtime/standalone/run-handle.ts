@@ -26,12 +26,12 @@ export class LastToken {
 }
 
 /** The handle of a run. Its server stops when the run ends or waits. */
-export function handleOf<Given extends AnyAgent>(
-  server: AgentServer<Given>,
-  request: AgentRequest<AgentOutput<Given>>,
+export function handleOf<Agent extends AnyAgent>(
+  server: AgentServer<Agent>,
+  request: AgentRequest<AgentOutput<Agent>>,
   setup: RunSetup,
   last: LastToken,
-): RunHandle<Given> {
+): RunHandle<Agent> {
   const result = resultOf(server, request, setup, last);
   result.catch(() => undefined); // reading only events must not raise an unhandled rejection
   return Object.freeze({
@@ -45,12 +45,12 @@ export function handleOf<Given extends AnyAgent>(
   });
 }
 
-async function resultOf<Given extends AnyAgent>(
-  server: AgentServer<Given>,
-  request: AgentRequest<AgentOutput<Given>>,
+async function resultOf<Agent extends AnyAgent>(
+  server: AgentServer<Agent>,
+  request: AgentRequest<AgentOutput<Agent>>,
   { isOwn, store }: RunSetup,
   last: LastToken,
-): Promise<RunResult<AgentOutput<Given>>> {
+): Promise<RunResult<AgentOutput<Agent>>> {
   try {
     for await (const _event of request.events({ until: "waiting" })); // until it ends or waits
     if (request.state === "waiting") throw requestWaiting(request.id, last.token);
@@ -64,14 +64,14 @@ async function resultOf<Given extends AnyAgent>(
 }
 
 /** The handle of a run that had ended when its token was minted. Its result is read from the log. */
-export function endedHandle<Given extends AnyAgent>(
-  definition: Given,
+export function endedHandle<Agent extends AnyAgent>(
+  definition: Agent,
   agent: ReactAgent,
   ended: EndedRun,
   token: string,
-): RunHandle<Given> {
+): RunHandle<Agent> {
   const { runId, requestId } = ended.run;
-  const result = pastRunResult(definition, agent, ended) as Promise<RunResult<AgentOutput<Given>>>; // typed by the definition
+  const result = pastRunResult(definition, agent, ended) as Promise<RunResult<AgentOutput<Agent>>>; // typed by the definition
   result.catch(() => undefined); // an ignored result must not raise an unhandled rejection
   return Object.freeze({ runId, requestId, token, result, events: terminalEvent(agent, ended, result) });
 }

@@ -12,24 +12,24 @@ import { handleOf, LastToken } from "./run-handle.ts";
 import { runTokens, saveWholeThread, setupOf } from "./run-token.ts";
 
 /** A started run, and its server. */
-export interface StartedRun<Given extends AnyAgent> {
-  readonly handle: RunHandle<Given>;
-  readonly server: AgentServer<Given>;
+export interface StartedRun<Agent extends AnyAgent> {
+  readonly handle: RunHandle<Agent>;
+  readonly server: AgentServer<Agent>;
 }
 
 interface CheckpointOptions {
   /** Called at each checkpoint. The run continues when it resolves. */
   readonly onCheckpoint?: (() => Promise<void>) | undefined;
-  /** The caller gets no tokens before the run waits. So a missing secret is not warned of yet. */
+  /** The caller gets no token before the run waits, so the warning about a missing secret comes only then. */
   readonly hidesTokens?: boolean;
 }
 
-/** Asks and waits for the result. A missing token secret is warned of only if the run waits and so returns a token. */
-export async function runOnce<Given extends AnyAgent>(
-  agent: Given,
+/** Asks and waits for the result. Warns about a missing token secret only if the run waits, and so returns a token. */
+export async function runOnce<Agent extends AnyAgent>(
+  agent: Agent,
   content: Content | UserMessage,
-  options: RunOptions<Given>,
-): Promise<RunResult<AgentOutput<Given>>> {
+  options: RunOptions<Agent>,
+): Promise<RunResult<AgentOutput<Agent>>> {
   const { handle } = await beginRun(agent, content, options, { hidesTokens: true });
   return handle.result.catch((error: unknown) => {
     const waits = RequestError.isInstance(error) && error.code === "request_waiting";
@@ -39,12 +39,12 @@ export async function runOnce<Given extends AnyAgent>(
 }
 
 /** Asks once, on the thread of the caller. */
-export async function beginRun<Given extends AnyAgent>(
-  agent: Given,
+export async function beginRun<Agent extends AnyAgent>(
+  agent: Agent,
   content: Content | UserMessage,
-  options: RunOptions<Given>,
+  options: RunOptions<Agent>,
   { onCheckpoint, hidesTokens = false }: CheckpointOptions = {},
-): Promise<StartedRun<Given>> {
+): Promise<StartedRun<Agent>> {
   const { thread, threadId: named, store: _, telemetry: _telemetry, ports: _ports, warn: _warn, ...others } = options;
   const { onError: _onError, ...ask } = others;
   if (thread !== undefined && named !== undefined && named !== thread.id) throw otherThread();
@@ -53,7 +53,7 @@ export async function beginRun<Given extends AnyAgent>(
   const threadId = named ?? thread?.id ?? ports.ids("thread");
   const last = new LastToken();
   const tokens = runTokens(setup, threadId);
-  const server = await AgentServer.open<Given>(
+  const server = await AgentServer.open<Agent>(
     { agent, store, threadId, telemetry, ports, warn, onError },
     {
       unclaimed: isOwn,
@@ -69,7 +69,7 @@ export async function beginRun<Given extends AnyAgent>(
     },
   );
   try {
-    const rest = [ask] as unknown as AskArguments<AskOptions<AgentContext<Given>>>; // the options of the ask
+    const rest = [ask] as unknown as AskArguments<AskOptions<AgentContext<Agent>>>; // the options of the ask
     return { handle: handleOf(server, await server.ask(content, ...rest), setup, last), server };
   } catch (error) {
     await server.stop({ graceMs: 0 }).catch(() => undefined); // the error of the ask is the one to throw
@@ -77,7 +77,7 @@ export async function beginRun<Given extends AnyAgent>(
   }
 }
 
-/** Without `warn`, which the type requires. The warning comes when the run waits. */
+/** Removes `warn`, although the type requires it: the warning comes when the run waits. */
 function withoutWarn(config: TokenConfig): TokenConfig {
   return { ...config, warn: undefined } as TokenConfig;
 }

@@ -60,6 +60,7 @@ export function usageAttributes(usage: Usage): Attributes {
     "gen_ai.usage.cache_read.input_tokens": usage.cacheReadTokens,
     "gen_ai.usage.cache_creation.input_tokens": usage.cacheWriteTokens,
     "gen_ai.usage.reasoning.output_tokens": usage.reasoningTokens,
+    "heddle.usage.estimated": usage.estimated,
   };
 }
 
@@ -94,9 +95,15 @@ export function inputMessages(messages: readonly Message[]): string {
   return JSON.stringify(messages.map((message) => ({ role: message.role, parts: partsOfMessage(message) })));
 }
 
-export function outputMessages({ content, toolCalls, finishReason }: ModelAnswer): string {
+export function outputMessages({
+  content,
+  toolCalls,
+  finishReason,
+}: Pick<ModelAnswer, "content"> & Partial<Pick<ModelAnswer, "toolCalls" | "finishReason">>): string {
   const parts = partsOf(content, toolCalls);
-  return JSON.stringify([{ role: "assistant", parts, finish_reason: finishReasonOf(finishReason) }]);
+  return JSON.stringify([
+    { role: "assistant", parts, ...(finishReason && { finish_reason: finishReasonOf(finishReason) }) },
+  ]);
 }
 
 /** The result of a tool, as text or as JSON text. */

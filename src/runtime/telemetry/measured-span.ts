@@ -5,6 +5,7 @@ import { describe } from "../../thread/json.ts";
 import type { LoadModule } from "../../tokens/exact.ts";
 import type { RuntimePorts } from "../ports.ts";
 import type { TelemetryScene } from "./telemetry.ts";
+import { readTraceparent, type SpanIds, traceparentOf } from "./trace-context.ts";
 
 /** Everything that the spans of one `openTelemetry()` share. */
 export interface SpanSource {
@@ -12,6 +13,8 @@ export interface SpanSource {
   readonly instruments: () => Instruments;
   /** The parent of a span of this request. Without a known request it is the active context. */
   readonly parentOf: (requestId: string | undefined, scene: TelemetryScene) => Context;
+  /** Adds the cost of a model call to its request. */
+  readonly spend: (requestId: string | undefined, scene: TelemetryScene, costUsd: number) => void;
   readonly startSpan: (name: string, kind: number, attributes: Attributes, parent: Context) => Span;
   /** Whether spans may have prompts, texts, arguments and results. */
   readonly recordsContent: (scene: TelemetryScene) => boolean;
@@ -47,6 +50,15 @@ export class MeasuredSpan {
     return this.#ended;
   }
 
+  get traceparent(): string | undefined {
+    return traceparentOf(this.#span.spanContext());
+  }
+
+  /** The time of the runtime, in milliseconds. */
+  now(): number {
+    return this.#clock();
+  }
+
   within<Result>(work: () => Promise<Result>): Promise<Result> {
     return this.#source.api.context.with(this.context, work);
   }
@@ -74,22 +86,33 @@ export class MeasuredSpan {
     if (this.#ended) return;
     this.#ended = true;
     ignoreRejection(this.#span.end());
-    ignoreRejection(seconds?.record(Math.max(0, this.#clock() - this.#began) / 1000, withoutUndefined(attributes)));
+    if (seconds !== undefined) record(seconds, secondsFrom(this.#began, this.#clock()), attributes);
   }
+}
+
+/** The seconds between two times in milliseconds. A clock may be set back. */
+export function secondsFrom(since: number, now: number): number {
+  return Math.max(0, now - since) / 1000;
 }
 
 /** The metrics. The conventions 1.41 have none for tools and agents, so their names are from the next version. */
 export interface Instruments {
   readonly modelSeconds: Histogram;
+  readonly firstChunkSeconds: Histogram;
+  readonly chunkSeconds: Histogram;
   readonly tokens: Histogram;
+  readonly cost: Histogram;
   readonly toolSeconds: Histogram;
   readonly agentSeconds: Histogram;
 }
 
 const OPERATION = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92];
 const TOKENS = Array.from({ length: 14 }, (_, power) => 4 ** power);
+const US_DOLLARS = [0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10];
 /** Longer than the others, because a request may wait for an approval. */
 const REQUEST = [0.1, 0.5, 1, 5, 10, 30, 60, 120, 300, 600, 1800, 3600];
+
+const CHUNK = "gen_ai.client.operation.time_";
 
 export function instrumentsOf(meter: Meter): Instruments {
   const histogram = (name: string, unit: string, description: string, boundaries: readonly number[]): Histogram => {
@@ -100,6 +123,9 @@ export function instrumentsOf(meter: Meter): Instruments {
   };
   return {
     modelSeconds: histogram("gen_ai.client.operation.duration", "s", "GenAI operation duration.", OPERATION),
+    firstChunkSeconds: histogram(`${CHUNK}to_first_chunk`, "s", "Time to receive the first chunk.", OPERATION),
+    chunkSeconds: histogram(`${CHUNK}per_output_chunk`, "s", "Time from one chunk to the next.", OPERATION),
+    cost: histogram("gen_ai.usage.cost", "{USD}", "Cost of model calls, by the prices of the agent.", US_DOLLARS),
     tokens: histogram("gen_ai.client.token.usage", "{token}", "Number of input and output tokens used.", TOKENS),
     toolSeconds: histogram("gen_ai.execute_tool.duration", "s", "Duration of tool calls.", OPERATION),
     agentSeconds: histogram("gen_ai.invoke_agent.duration", "s", "Duration of requests to agents.", REQUEST),
@@ -107,13 +133,14 @@ export function instrumentsOf(meter: Meter): Instruments {
 }
 
 /** Records only the numbers that the provider reported. */
-export function recordTokens(tokens: Histogram, { inputTokens, outputTokens }: Usage, attributes: Attributes): void {
-  const defined = withoutUndefined(attributes);
-  const record = (amount: number, type: string): void => {
-    ignoreRejection(tokens.record(amount, { ...defined, "gen_ai.token.type": type }));
-  };
-  if (inputTokens !== undefined) record(inputTokens, "input");
-  if (outputTokens !== undefined) record(outputTokens, "output");
+export function recordTokens(
+  tokens: Histogram,
+  { inputTokens, outputTokens, estimated }: Usage,
+  attributes: Attributes,
+): void {
+  if (estimated) return;
+  if (inputTokens !== undefined) record(tokens, inputTokens, { ...attributes, "gen_ai.token.type": "input" });
+  if (outputTokens !== undefined) record(tokens, outputTokens, { ...attributes, "gen_ai.token.type": "output" });
 }
 
 /**
@@ -124,6 +151,8 @@ export interface TelemetryApi {
   readonly trace: {
     getTracer(name: string): Tracer;
     setSpan(context: Context, span: Span): Context;
+    setSpanContext(context: Context, ids: SpanIds & { isRemote: boolean }): Context;
+    getSpanContext(context: Context): SpanIds | undefined;
   };
   readonly metrics: { getMeter(name: string): Meter };
   readonly context: {
@@ -143,6 +172,7 @@ export interface Context {
 }
 
 export interface Span {
+  spanContext(): SpanIds;
   setAttributes(attributes: Attributes): unknown;
   addEvent(name: string, attributes: Attributes): unknown;
   setStatus(status: { code: number; message?: string }): unknown;
@@ -164,6 +194,17 @@ export interface Meter {
 
 export interface Histogram {
   record(value: number, attributes: Attributes): void;
+}
+
+/** The active context, or in it a span of another process or another time. */
+export function contextOf({ trace, context }: TelemetryApi, traceparent: string | undefined): Context {
+  const ids = readTraceparent(traceparent);
+  return ids === undefined ? context.active() : trace.setSpanContext(context.active(), { ...ids, isRemote: true });
+}
+
+/** Records a value. Errors of the meter are ignored. */
+export function record(histogram: Histogram, value: number, attributes: Attributes): void {
+  ignoreRejection(histogram.record(value, withoutUndefined(attributes)));
 }
 
 /** Leaves out undefined values, because some exporters send them as empty values. */

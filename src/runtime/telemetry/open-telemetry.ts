@@ -5,6 +5,7 @@ import type { ModelAnswer, Usage } from "../../agent/model-call.ts";
 import type { Failure } from "../../agent/signal.ts";
 import { HeddleError, ignoreRejection } from "../../thread/errors.ts";
 import type { LoadModule } from "../../tokens/exact.ts";
+import { ModelError } from "../model/failure.ts";
 import type { ModelSettings } from "../model/specification.ts";
 import {
   agentAttributes,
@@ -20,20 +21,26 @@ import {
 import {
   type Attributes,
   type Context,
+  contextOf,
   type Instruments,
   instrumentsOf,
   loadApi,
   MeasuredSpan,
   type Meter,
+  record,
   recordTokens,
   SPAN_KIND,
   type SpanSource,
+  secondsFrom,
   type Tracer,
 } from "./measured-span.ts";
 import {
+  type AskSpan,
+  type AskWork,
   guardTelemetry,
   type ModelSpan,
   type RequestSpan,
+  type RequestWork,
   type SentRequest,
   type SummarySpan,
   type SummaryWork,
@@ -41,6 +48,7 @@ import {
   type TelemetryScene,
   type ToolSpan,
 } from "./telemetry.ts";
+import { traceparentOf } from "./trace-context.ts";
 
 /** Options of `openTelemetry()`. */
 export interface OpenTelemetryOptions {
@@ -59,7 +67,7 @@ const SCOPE = "heddle";
 
 /**
  * Telemetry for OpenTelemetry, by the semantic conventions for GenAI. A request has a span, with child spans for its model
- * calls, tool calls and summaries; durations and tokens are metrics. Needs the optional package `@opentelemetry/api`, else
+ * calls, tool calls and summaries; durations, tokens and costs are metrics. Needs the optional package `@opentelemetry/api`, else
  * it throws `telemetry_missing`. Errors of a tracer or meter are ignored.
  *
  * @example
@@ -73,7 +81,7 @@ export async function openTelemetry(
   load?: LoadModule,
 ): Promise<Telemetry> {
   const api = await loadApi(load);
-  const contexts = new Map<string, Context>();
+  const requests = new Map<string, InvocationSpan>();
   let instruments: Instruments | undefined;
   const source: SpanSource = {
     api,
@@ -87,14 +95,17 @@ export async function openTelemetry(
       ignoreRejection(span);
       return span;
     },
-    parentOf: (requestId, scene) => contexts.get(keyOf(requestId, scene)) ?? api.context.active(),
+    parentOf: (requestId, scene) => requests.get(keyOf(requestId, scene))?.span.context ?? api.context.active(),
+    spend: (requestId, scene, costUsd) => requests.get(keyOf(requestId, scene))?.spend(costUsd),
     recordsContent: ({ definition }) => recordContent && !definition.redact,
   };
   return guardTelemetry({
+    traceparent: () => traceparentOf(api.trace.getSpanContext(api.context.active())),
+    ask: (work, scene) => new AskedSpan(startInvocation(source, work, scene)),
     request: (request, scene) => {
       const key = keyOf(request.requestId, scene);
-      const invocation = new InvocationSpan(source, request, scene, () => contexts.delete(key));
-      contexts.set(key, invocation.span.context);
+      const invocation = new InvocationSpan(source, request, scene, () => requests.delete(key));
+      requests.set(key, invocation);
       return invocation;
     },
     model: (directive, scene) => startChatSpan(source, directive, scene),
@@ -107,9 +118,34 @@ function keyOf(requestId: string | undefined, { threadId }: TelemetryScene): str
   return `${threadId} ${requestId ?? ""}`;
 }
 
-interface RequestIds {
-  readonly requestId: string;
-  readonly runId: string;
+/** Starts the span of a request, in the trace that it was asked in. */
+function startInvocation(source: SpanSource, { requestId, traceparent }: AskWork, scene: TelemetryScene): MeasuredSpan {
+  const { name } = scene.definition;
+  const [model] = scene.transient(requestId).models;
+  return new MeasuredSpan(source, scene, {
+    name: `invoke_agent ${name}`,
+    kind: SPAN_KIND.internal,
+    parent: contextOf(source.api, traceparent),
+    attributes: {
+      "gen_ai.operation.name": "invoke_agent",
+      ...(model && modelAttributes(model)),
+      ...agentAttributes(scene),
+      "heddle.request.id": requestId,
+    },
+  });
+}
+
+/** The span of a request whose ask is not committed yet. */
+class AskedSpan implements AskSpan {
+  readonly span: MeasuredSpan;
+
+  constructor(span: MeasuredSpan) {
+    this.span = span;
+  }
+
+  get traceparent(): string | undefined {
+    return this.span.traceparent;
+  }
 }
 
 /** The span of a request. All other spans of the request are its children. */
@@ -118,34 +154,41 @@ class InvocationSpan implements RequestSpan {
   readonly #source: SpanSource;
   readonly #agent: string;
   readonly #forget: () => void;
+  #costUsd: number | undefined;
 
   /** `forget` is called when the span ends. */
-  constructor(source: SpanSource, request: RequestIds, scene: TelemetryScene, forget: () => void) {
-    const { name } = scene.definition;
-    const [model] = scene.lent(request.requestId).models;
+  constructor(source: SpanSource, request: RequestWork, scene: TelemetryScene, forget: () => void) {
+    const { asked, runId, input } = request;
     this.#source = source;
-    this.#agent = name;
+    this.#agent = scene.definition.name;
     this.#forget = forget;
-    this.span = new MeasuredSpan(source, scene, {
-      name: `invoke_agent ${name}`,
-      kind: SPAN_KIND.internal,
-      parent: source.api.context.active(),
-      attributes: {
-        "gen_ai.operation.name": "invoke_agent",
-        ...(model && modelAttributes(model)),
-        ...agentAttributes(scene),
-        ...directiveAttributes(request),
-      },
+    const isOwn = asked instanceof AskedSpan && !asked.span.isEnded; // a suspended request is opened again
+    this.span = isOwn ? asked.span : startInvocation(source, request, scene);
+    this.span.set({ "heddle.run.id": runId });
+    this.span.setContent(() => {
+      const content = input?.();
+      return content === undefined ? {} : { "gen_ai.input.messages": inputMessages([{ role: "user", content }]) };
     });
+  }
+
+  /** Adds the cost of a call. */
+  spend(costUsd: number): void {
+    this.#costUsd = (this.#costUsd ?? 0) + costUsd;
   }
 
   event(event: AgentEvent): void {
     const spanEvent = spanEventOf(event);
     if (spanEvent !== undefined) this.span.addEvent(...spanEvent);
-    if (event.kind === "request_cancelled") this.#end("cancelled");
-    if (event.kind === "request_failed") this.#end("failed", {}, event.data.failure);
+    if (event.kind === "request_cancelled") this.#end("cancelled", usageAttributes(event.data.usage ?? {}));
+    if (event.kind === "request_failed") {
+      const { usage = {}, failure } = event.data;
+      this.#end("failed", usageAttributes(usage), failure);
+    }
     if (event.kind !== "request_completed") return;
-    const { usage, terminationReason } = event.data;
+    const { usage, terminationReason, text: content, finishReason } = event.data;
+    this.span.setContent(() => ({
+      "gen_ai.output.messages": outputMessages({ content, ...(finishReason && { finishReason }) }),
+    }));
     this.#end("completed", { ...usageAttributes(usage), "heddle.termination_reason": terminationReason });
   }
 
@@ -160,7 +203,7 @@ class InvocationSpan implements RequestSpan {
   ): void {
     if (this.span.isEnded) return;
     this.#forget(); // before anything that may throw, so that the context does not stay in memory
-    this.span.set({ ...attributes, "heddle.request.status": status });
+    this.span.set({ ...attributes, "gen_ai.usage.cost": this.#costUsd, "heddle.request.status": status });
     if (failure !== undefined) this.span.fail(failure);
     const measured = { "gen_ai.agent.name": this.#agent, "error.type": failure?.code };
     this.span.end(status === "suspended" ? undefined : this.#source.instruments().agentSeconds, measured);
@@ -168,20 +211,26 @@ class InvocationSpan implements RequestSpan {
 }
 
 interface ChatStart {
+  readonly requestId: string | undefined;
   readonly model: Pick<ProviderModel, "provider" | "modelId">;
   readonly attributes: Attributes;
   readonly parent: Context;
 }
 
-/** The span of one model call, with the tokens as metrics. */
+/** The span of one model call, with its tokens, its cost and the times of its chunks as metrics. */
 class ChatSpan implements ModelSpan {
   readonly #source: SpanSource;
   readonly #span: MeasuredSpan;
   readonly #measured: Attributes;
+  readonly #spend: (costUsd: number) => void;
+  /** When the call was sent, or the last chunk came. */
+  #since: number | undefined;
+  #hasChunk = false;
 
-  constructor(source: SpanSource, scene: TelemetryScene, { model, attributes, parent }: ChatStart) {
+  constructor(source: SpanSource, scene: TelemetryScene, { requestId, model, attributes, parent }: ChatStart) {
     this.#source = source;
     this.#measured = { "gen_ai.operation.name": "chat", ...modelAttributes(model) };
+    this.#spend = (costUsd) => source.spend(requestId, scene, costUsd);
     this.#span = new MeasuredSpan(source, scene, {
       name: `chat ${model.modelId}`,
       kind: SPAN_KIND.client,
@@ -195,28 +244,48 @@ class ChatSpan implements ModelSpan {
   }
 
   sending({ messages, settings }: SentRequest): void {
+    this.#since = this.#span.now();
     this.#span.set(settingsAttributes(settings));
     this.#span.setContent(() => ({ "gen_ai.input.messages": inputMessages(messages) }));
   }
 
-  answered(answer: ModelAnswer): void {
+  received(): void {
+    if (this.#since === undefined || this.#span.isEnded) return;
+    const now = this.#span.now();
+    const seconds = secondsFrom(this.#since, now);
+    const { firstChunkSeconds, chunkSeconds } = this.#source.instruments();
+    const isFirst = !this.#hasChunk;
+    this.#since = now;
+    this.#hasChunk = true;
+    if (isFirst) this.#span.set({ "gen_ai.response.time_to_first_chunk": seconds });
+    record(isFirst ? firstChunkSeconds : chunkSeconds, seconds, this.#measured);
+  }
+
+  answered(answer: ModelAnswer, costUsd?: number): void {
     if (this.#span.isEnded) return;
     this.#span.set(answerAttributes(answer));
     this.#span.setContent(() => ({ "gen_ai.output.messages": outputMessages(answer) }));
-    this.#end(answer.usage, { ...this.#measured, "gen_ai.response.model": answer.response?.modelId });
+    const measured = { ...this.#measured, "gen_ai.response.model": answer.response?.modelId };
+    this.#end({ usage: answer.usage, costUsd }, measured);
   }
 
-  failed(failure: Failure, usage: Usage = {}): void {
+  failed(failure: Failure, usage: Usage = {}, costUsd?: number): void {
     if (this.#span.isEnded) return;
     this.#span.set(usageAttributes(usage));
     this.#span.fail(failure);
-    this.#end(usage, { ...this.#measured, "error.type": failure.code });
+    this.#end({ usage, costUsd }, { ...this.#measured, "error.type": failure.code });
   }
 
-  #end(usage: Usage, attributes: Attributes): void {
-    const { modelSeconds, tokens } = this.#source.instruments();
+  #end(
+    { usage, costUsd }: { readonly usage: Usage; readonly costUsd: number | undefined },
+    attributes: Attributes,
+  ): void {
+    if (costUsd !== undefined) this.#spend(costUsd);
+    this.#span.set({ "gen_ai.usage.cost": costUsd });
+    const { modelSeconds, tokens, cost } = this.#source.instruments();
     this.#span.end(modelSeconds, attributes);
     recordTokens(tokens, usage, attributes);
+    if (costUsd !== undefined) record(cost, costUsd, attributes);
   }
 }
 
@@ -226,7 +295,8 @@ function startChatSpan(source: SpanSource, directive: LlmStream, scene: Telemetr
   const { basis, settings, requestId, modelIndex = 0 } = directive;
   const [provider = "", ...modelId] = (basis.model ?? "").split(":");
   return new ChatSpan(source, scene, {
-    model: scene.lent(requestId).models[modelIndex] ?? { provider, modelId: modelId.join(":") },
+    requestId,
+    model: scene.transient(requestId).models[modelIndex] ?? { provider, modelId: modelId.join(":") },
     parent: source.parentOf(requestId, scene),
     attributes: {
       ...settingsAttributes(settings as ModelSettings), // made from the fields of the definition
@@ -289,17 +359,19 @@ function startSummarySpan(source: SpanSource, work: SummaryWork, scene: Telemetr
     parent: source.parentOf(requestId, scene),
     attributes: { ...agentAttributes(scene), ...attributes },
   });
-  const model = named === undefined ? scene.lent(requestId).models[0] : definition.models?.[named];
+  const model = named === undefined ? scene.transient(requestId).models[0] : definition.models?.[named];
   const isAsked = definition.summarizer === undefined && model !== undefined;
-  const chat = isAsked ? new ChatSpan(source, scene, { model, attributes, parent: span.context }) : undefined;
+  const chat = isAsked
+    ? new ChatSpan(source, scene, { requestId, model, attributes, parent: span.context })
+    : undefined;
   return {
     within: (run) => (chat ?? span).within(run),
-    answered: (answer) => chat?.answered(answer),
+    answered: (answer, costUsd) => chat?.answered(answer, costUsd),
     ended: () => span.end(),
-    failed: (error) => {
+    failed: (error, costUsd) => {
       if (span.isEnded) return;
       const failure = failureOf(error);
-      chat?.failed(failure); // does nothing if the model has answered
+      chat?.failed(failure, ModelError.isInstance(error) ? error.partial?.usage : undefined, costUsd); // does nothing if the model has answered
       span.fail(failure);
       span.end();
     },
@@ -316,9 +388,9 @@ function spanEventOf(event: AgentEvent): readonly [name: string, attributes: Att
   const tool = { "gen_ai.tool.name": event.toolName, "gen_ai.tool.call.id": event.toolCallId };
   switch (event.kind) {
     case "llm_retried": {
-      const { failure, attempt } = event.data;
+      const { failure, attempt, waitMs } = event.data;
       const attributes = { "heddle.call.id": event.callId, "error.type": failure.code, "heddle.attempt": attempt };
-      return ["heddle.llm_retried", attributes];
+      return ["heddle.llm_retried", { ...attributes, "heddle.wait_ms": waitMs }];
     }
     case "approval_requested":
     case "answer_requested":

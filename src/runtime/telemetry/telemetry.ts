@@ -7,10 +7,11 @@ import type { ModelAnswer, Usage } from "../../agent/model-call.ts";
 import type { Failure } from "../../agent/signal.ts";
 import type { SummaryRange } from "../../projection/summary/summary-range.ts";
 import { ignoreRejection } from "../../thread/errors.ts";
-import type { Message } from "../../thread/message.ts";
+import type { Content, Message } from "../../thread/message.ts";
 import type { ModelSettings } from "../model/specification.ts";
 import type { RuntimePorts } from "../ports.ts";
 import type { ToolRunResult } from "../tools/outcome.ts";
+import { readTraceparent } from "./trace-context.ts";
 
 /** The thread and the agent that a span belongs to. */
 export interface TelemetryScene {
@@ -18,7 +19,32 @@ export interface TelemetryScene {
   readonly threadId: string;
   readonly ports: RuntimePorts;
   readonly tools: () => Tools;
-  readonly lent: (requestId: string | undefined) => { readonly models: readonly ProviderModel[] };
+  readonly transient: (requestId: string | undefined) => { readonly models: readonly ProviderModel[] };
+}
+
+/** An ask that is about to be committed. */
+export interface AskWork {
+  readonly requestId: string;
+  /** The trace of the caller, if there is one. */
+  readonly traceparent?: string | undefined;
+}
+
+/** The span of a request whose ask is not committed yet. If the ask is refused, `request` is never called with it. */
+export interface AskSpan {
+  /** Stored with the ask, so that every process that runs the request has the same trace. */
+  readonly traceparent?: string | undefined;
+}
+
+/** A request that begins or is resumed here. */
+export interface RequestWork {
+  readonly requestId: string;
+  readonly runId: string;
+  /** The answer of `ask`. Undefined when the request is resumed. */
+  readonly asked?: AskSpan | undefined;
+  /** The trace that is stored with the ask. */
+  readonly traceparent?: string | undefined;
+  /** The content of the ask, if it is loaded. */
+  readonly input?: () => Content | undefined;
 }
 
 /** The span of a request, from its ask to its end. */
@@ -41,12 +67,14 @@ export interface SentRequest {
   readonly settings: ModelSettings;
 }
 
-/** The span of a model call. It ends with the first call of `answered` or `failed`. */
+/** The span of a model call. It ends with the first call of `answered` or `failed`. `costUsd` is by `limits.costUsd` of the agent. */
 export interface ModelSpan extends WorkSpan {
   sending(sent: SentRequest): void;
-  answered(answer: ModelAnswer): void;
+  /** Called with each piece of a streamed answer. */
+  received?(): void;
+  answered(answer: ModelAnswer, costUsd?: number): void;
   /** `usage` has the tokens used before the failure. */
-  failed(failure: Failure, usage?: Usage): void;
+  failed(failure: Failure, usage?: Usage, costUsd?: number): void;
 }
 
 /** The span of one tool call, with its retries. */
@@ -57,9 +85,9 @@ export interface ToolSpan extends WorkSpan {
 /** The span of one summary. */
 export interface SummarySpan extends WorkSpan {
   /** Called with the answer of the model that was asked for the summary. The summary may still be refused. */
-  answered(answer: ModelAnswer): void;
+  answered(answer: ModelAnswer, costUsd?: number): void;
   ended(): void;
-  failed(error: unknown): void;
+  failed(error: unknown, costUsd?: number): void;
 }
 
 /** The summary that a span belongs to. */
@@ -76,7 +104,11 @@ export interface SummaryWork {
  * Errors that an implementation throws are ignored.
  */
 export interface Telemetry {
-  request(of: { readonly requestId: string; readonly runId: string }, scene: TelemetryScene): RequestSpan;
+  /** The trace that is active where an ask is made, as a header `traceparent`. Default: none. */
+  traceparent?(): string | undefined;
+  /** Called before an ask is committed. Default: the trace of the caller is stored with the ask. */
+  ask?(of: AskWork, scene: TelemetryScene): AskSpan | undefined;
+  request(of: RequestWork, scene: TelemetryScene): RequestSpan;
   model(directive: LlmStream, scene: TelemetryScene): ModelSpan;
   tool(directive: ToolExec, scene: TelemetryScene): ToolSpan;
   summary(of: SummaryWork, scene: TelemetryScene): SummarySpan;
@@ -96,6 +128,21 @@ export const noTelemetry: Telemetry = {
 /** The same telemetry, but errors that it throws are ignored. */
 export function guardTelemetry(telemetry: Telemetry): Telemetry {
   return {
+    traceparent: () => {
+      const traceparent = startSpan(
+        () => telemetry.traceparent?.(),
+        () => undefined,
+      );
+      return readTraceparent(traceparent) && traceparent;
+    },
+    ask: (of, scene) =>
+      startSpan(
+        () => {
+          const asked = telemetry.ask?.(of, scene);
+          return asked?.traceparent === undefined || readTraceparent(asked.traceparent) ? asked : undefined;
+        },
+        () => undefined,
+      ),
     request: (of, scene) => {
       const span = startSpan(
         () => telemetry.request(of, scene),
@@ -114,8 +161,9 @@ export function guardTelemetry(telemetry: Telemetry): Telemetry {
       return {
         within: (work) => runInside((run) => span.within(run), work),
         sending: (sent) => ignoreErrors(() => span.sending(sent)),
-        answered: (answer) => ignoreErrors(() => span.answered(answer)),
-        failed: (failure, usage) => ignoreErrors(() => span.failed(failure, usage)),
+        received: () => ignoreErrors(() => span.received?.()),
+        answered: (answer, costUsd) => ignoreErrors(() => span.answered(answer, costUsd)),
+        failed: (failure, usage, costUsd) => ignoreErrors(() => span.failed(failure, usage, costUsd)),
       };
     },
     tool: (directive, scene) => {
@@ -135,9 +183,9 @@ export function guardTelemetry(telemetry: Telemetry): Telemetry {
       );
       return {
         within: (work) => runInside((run) => span.within(run), work),
-        answered: (answer) => ignoreErrors(() => span.answered(answer)),
+        answered: (answer, costUsd) => ignoreErrors(() => span.answered(answer, costUsd)),
         ended: () => ignoreErrors(() => span.ended()),
-        failed: (error) => ignoreErrors(() => span.failed(error)),
+        failed: (error, costUsd) => ignoreErrors(() => span.failed(error, costUsd)),
       };
     },
   };

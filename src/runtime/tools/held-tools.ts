@@ -24,7 +24,7 @@ export interface ToolSources {
   readonly onError: OnError;
 }
 
-/** The sources that a thread has from its start on. */
+/** The sources that a thread has when it starts. */
 export function toolSources(options: ThreadOptions): Omit<ToolSources, "facts"> {
   const {
     definition,
@@ -39,11 +39,11 @@ export function toolSources(options: ThreadOptions): Omit<ToolSources, "facts"> 
   return { definition, registered, resolveTool, threadId, limit, warn, onError };
 }
 
-/** The tools of an agent as they were set. */
+/** The tools of an agent after its settings. */
 export interface HeldTools {
   readonly code: Tools;
   readonly facts: ToolFacts;
-  /** The settings that were read. Absent for none. */
+  /** The seqs of the settings that were read. Empty if there are none. */
   readonly seqs: readonly number[];
   readonly unresolved: Live["unresolved"];
 }
@@ -73,13 +73,13 @@ export async function findHeldTools(sources: ToolSources, { tools: settings, seq
 
 const HOOK = { name: "The function `resolveTool`", code: "tool_unresolved" };
 
-/** The code, or why there is none. */
+/** The code of a tool, or the reason why there is none. */
 async function findCode(sources: ToolSources, setting: ToolSetting): Promise<AnyTool | string> {
   const { definition, registered, resolveTool, threadId, limit, warn, onError } = sources;
   const { name, hash, description, inputSchema } = setting;
   const here = registered.get(name);
   if (here?.hash === hash) return here.tool;
-  if (Object.hasOwn(definition.tools, name)) return definition.tools[name] as AnyTool; // its own
+  if (Object.hasOwn(definition.tools, name)) return definition.tools[name] as AnyTool; // hasOwn is true
   let trouble = "no `resolveTool` is given";
   if (resolveTool !== undefined) {
     try {

@@ -106,7 +106,7 @@ export function toolPool({ concurrency = 4 }: { readonly concurrency?: number } 
 
 /** Lets the work of one key run one after the other, in the order of the calls. Work of other keys runs at the same time. */
 class ExclusiveQueue {
-  /** The end of the last work of each key. Keys are found one by one, so that one which takes longer changes no order. */
+  /** The end of the last work of each key. Keys are computed one at a time, so that a slow key does not change the order. */
   readonly #last = new Map<string | undefined, Promise<unknown>>();
 
   /** `keyOf` must not fail. Without a key the work runs at once. */

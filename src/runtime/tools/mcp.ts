@@ -96,7 +96,7 @@ function isChosen(option: string, choice: McpChoice, tool: McpTool): boolean {
   throw invalid(option, `must return true or false for ${tool.name}, not ${describe(answer)}`);
 }
 
-/** Of callers without types. A choice that is misread would let tools run without an approval. */
+/** Checks the options of callers without types. With a misread option, tools could run without an approval. */
 function checkMcpOptions({ prefix, pin, maxTools }: McpOptions): void {
   if (prefix !== undefined && typeof prefix !== "string") throw invalid("prefix", "must be text");
   if (pin !== undefined && !isPlainObject(pin)) throw invalid("pin", "must be an object of hashes by name");
@@ -138,7 +138,7 @@ function changedTool(advice: string): ToolError {
   return new ToolError({ code: "mcp_tool_changed", message });
 }
 
-/** Of all that the model is shown and that decides on approvals. The order of keys does not count. */
+/** The hash of all fields that the model is shown or that decide on approvals. The order of keys does not matter. */
 function hashOf({ name, description, inputSchema, annotations }: McpTool): string {
   const sorted = (_key: string, value: unknown): unknown =>
     isPlainObject(value) ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) : value;
@@ -150,7 +150,7 @@ interface Connection {
   readonly tools: readonly McpTool[];
 }
 
-/** The connection to a server. One that was lost is made again for the next call, which then checks the definitions. */
+/** The connection to a server. After it was lost, the next call connects again and checks the definitions. */
 class McpServer {
   readonly #source: McpClient | (() => Promise<McpClient>);
   #connection: Promise<Connection> | undefined;
@@ -174,7 +174,7 @@ class McpServer {
       } catch (cause) {
         if (typeof this.#source !== "function" || !isLost(cause)) throw cause;
         if (this.#connection === connection) this.#connection = undefined;
-        if (isFirst && isUnsent(cause)) continue; // nothing was sent, so that it is no repetition
+        if (isFirst && isUnsent(cause)) continue; // nothing was sent, so the call is not repeated
         throw unavailable("The connection was lost during the call. Whether the tool has acted is unknown.", cause);
       }
     }
@@ -235,7 +235,7 @@ async function pageOf(client: McpClient, cursor: unknown): ReturnType<McpClient[
   }
 }
 
-/** A server may send anything. */
+/** Checks a page of tools, because a server may send anything. */
 function checkedTools(page: unknown): readonly McpTool[] {
   const list = isPlainObject(page) ? page["tools"] : undefined;
   if (!Array.isArray(list)) throw malformed("It has no list `tools`.");

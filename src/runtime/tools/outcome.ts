@@ -16,6 +16,8 @@ export interface ToolAnswer {
   readonly partial?: StopReason;
   /** The tool has suspended its call with this question. Nothing is shown to the model before the answer. */
   readonly question?: JsonValue;
+  /** The call sleeps until this time, in milliseconds since 1970. This is its result then. */
+  readonly until?: number;
   /** The `details` of a marker, for people. No model is shown them. */
   readonly details?: JsonValue;
 }

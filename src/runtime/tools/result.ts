@@ -1,4 +1,5 @@
-import { type AnyTool, isToolResult, type ToolResult } from "../../agent/definition/tool.ts";
+import { timeOf } from "../../agent/definition/time.ts";
+import { type AnyTool, isToolResult, type Sleep, type ToolResult } from "../../agent/definition/tool.ts";
 import type { ToolOutcome } from "../../agent/signal.ts";
 import { utf8Length } from "../../thread/encoding.ts";
 import { ThreadError } from "../../thread/errors.ts";
@@ -10,6 +11,8 @@ import { errorAnswer, messageOf, returnedError, type ToolAnswer } from "./outcom
 import { contentParts, errorText, isMcpResult, mcpAnswer, outputAnswer } from "./result-parts.ts";
 
 export interface ToolOutput {
+  /** When the tool has returned, in milliseconds since 1970. */
+  readonly at: number;
   readonly name: string;
   readonly toolCallId: string;
   readonly input: unknown;
@@ -18,14 +21,19 @@ export interface ToolOutput {
 
 /** Converts the output of a tool to a result. Rethrows the errors of `toModelOutput`. */
 export async function convertOutput(returned: ToolOutput, tool: AnyTool, maxBytes: number): Promise<ToolAnswer> {
-  const { name, toolCallId, input, output } = returned;
-  if (tool.toModelOutput === undefined || (isToolResult(output) && output.type === "suspend"))
-    return checkSize(name, output, maxBytes, () => plainAnswer(name, output, maxBytes));
+  const { at, name, toolCallId, input, output } = returned;
+  // An output that cannot be read throws here, and its error is only that of `toModelOutput` where there is one.
+  if (tool.toModelOutput === undefined || isWait(output))
+    return checkSize(name, output, maxBytes, () => plainAnswer(name, output, maxBytes, at));
   const options = { toolCallId, input, output } as never; // AnyTool has no exact types
   const made = await tool.toModelOutput(options);
   const answer = checkSize(name, made, maxBytes, () => outputAnswer(name, made, maxBytes));
   const marked = detailsOf(output, maxBytes);
   return { ...answer, ...("details" in marked ? marked : rawDetails(output, answer.content, maxBytes)) };
+}
+
+function isWait(output: unknown): boolean {
+  return isToolResult(output) && (output.type === "suspend" || output.type === "sleep");
 }
 
 /** The value before `toModelOutput`, for people. Absent if it cannot be stored, or if the model is shown the same. */
@@ -40,17 +48,17 @@ function rawDetails(output: unknown, shown: Content, limit: number): { readonly 
 }
 
 /** Data, unless it has the mark of `ok`, `content` or `fail`. Unmarked data of the same form stays data. */
-function plainAnswer(name: string, output: unknown, limit: number): ToolAnswer {
+function plainAnswer(name: string, output: unknown, limit: number, at: number = 0): ToolAnswer {
   if (output instanceof Error) return returnedError(name, messageOf(output));
   if (typeof Response === "function" && output instanceof Response) {
     const message = `The tool ${name} ran and returned a Response, whose body was not read. It must return the text: await response.text(). Do not call it again only for this.`;
     return errorAnswer({ code: "tool_result_not_json", message, retryable: false });
   }
   if (!isToolResult(output)) return dataAnswer(output, limit);
-  return { ...markedAnswer(name, output, limit), ...detailsOf(output, limit) };
+  return { ...markedAnswer(name, output, limit, at), ...detailsOf(output, limit) };
 }
 
-function markedAnswer(name: string, { type, value }: ToolResult, limit: number): ToolAnswer {
+function markedAnswer(name: string, { type, value }: ToolResult, limit: number, at: number): ToolAnswer {
   switch (type) {
     case "ok":
       return dataAnswer(value, limit);
@@ -60,6 +68,12 @@ function markedAnswer(name: string, { type, value }: ToolResult, limit: number):
       return returnedError(name, errorText(value, limit));
     case "suspend":
       return { content: "", isError: false, question: jsonOf(value, limit) };
+    case "sleep": {
+      const { until: given, result } = value as Sleep; // `sleep` has made and checked it
+      const until = timeOf(given, at) ?? at;
+      const plain = result === undefined ? `Slept until ${new Date(until).toISOString()}.` : result;
+      return { ...plainAnswer(name, plain, limit), until };
+    }
     case "mcp":
       return isMcpResult(value) ? mcpAnswer(name, value) : dataAnswer(value, limit);
     default:

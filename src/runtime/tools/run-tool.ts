@@ -158,7 +158,7 @@ function retriesOf(tool: AnyTool, defaultRetries: number): number {
   return tool.maxRetries ?? (tool.repeatable === true ? Math.max(1, defaultRetries) : defaultRetries);
 }
 
-/** Twice as long each time, less a random part of up to a half, so that many callers do not retry at once. */
+/** The wait doubles each time. Up to half of it, at random, is subtracted, so that callers do not retry together. */
 function waitBefore(
   attempts: number,
   backoffMs: number,
@@ -175,7 +175,7 @@ interface ToolHold {
   readonly isHeld: () => boolean;
   /** The same, after renewing the claim if needed. If false, the attempt does not start. */
   readonly ensure: () => Promise<boolean>;
-  /** Called after the wait before a retry: `isHeld` is false until the store was asked. */
+  /** Called after the wait before a retry. Then `isHeld` is false until the store confirms the claim. */
   readonly doubt?: () => void;
 }
 
@@ -256,7 +256,7 @@ async function outputAnswer(
   const isStopped = partial !== undefined || limits.signal?.aborted === true;
   // A cancel before this must not drop the output.
   const within: WorkLimits = isStopped ? { ...limits, signal: undefined, timeoutMs: limits.graceMs } : limits;
-  const returned = { name: call.name, toolCallId: call.id, input, output };
+  const returned = { at: limits.ports.clock(), name: call.name, toolCallId: call.id, input, output };
   const result = await runLimited(() => convertOutput(returned, tool, maxResultBytes), { ...within, graceMs: 0 });
   if (result.type === "value") return partial === undefined ? result.value : partialAnswer(result.value, partial);
   if (result.type !== "error") return hiddenAnswer(call.name, "toModelOutput did not end in time.");
@@ -294,7 +294,7 @@ async function execute(
   return isAsyncIterable(output) ? generated.read(output, signal, limits.ports, onValue) : output;
 }
 
-/** A part for the page, as JSON. Throws if it is not one: the tool can correct it. */
+/** A part for the page, as JSON. Throws if it is invalid, so that the tool can correct it. */
 function dataPart(part: ToolDataPart, limit: number): ToolDataPart {
   const { type, id, data, transient }: Partial<ToolDataPart> = Object(part);
   const isPart = typeof type === "string" && type.startsWith("data-") && ["string", "undefined"].includes(typeof id);

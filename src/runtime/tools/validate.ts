@@ -29,8 +29,8 @@ export async function checkArguments(call: ToolCall, tool: AnyTool): Promise<Arg
 }
 
 /**
- * Checks arguments of a person. A schema without a function to validate is read as far as `shapeIssues` does. A field that the
- * schema drops is an issue, because the tool would not get what was approved.
+ * Checks arguments that a person has edited. A schema that cannot validate is checked with `shapeIssues`. A field that the
+ * schema drops is an issue, because the tool would not get the approved arguments.
  */
 export async function editedIssues(call: ToolCall, tool: AnyTool): Promise<readonly string[]> {
   const checked = await checkArguments(call, tool);
@@ -42,7 +42,7 @@ export async function editedIssues(call: ToolCall, tool: AnyTool): Promise<reado
   const kept = sharedFields(call.arguments, checked.input);
   if (sameJson(kept, call.arguments)) return [];
   const again = await checkArguments({ ...call, arguments: kept }, tool);
-  // A schema that renames or reads a field gives another value without it.
+  // If a schema renames or uses a field, its result changes when the field is removed.
   const isDropped = "input" in again && resultTextOf(again.input) === resultTextOf(checked.input);
   const names = isDropped
     ? Object.keys(Object(call.arguments)).filter((name) => !Object.hasOwn(Object(kept), name))
@@ -50,7 +50,7 @@ export async function editedIssues(call: ToolCall, tool: AnyTool): Promise<reado
   return isDropped ? [`the schema drops ${names.length === 0 ? "fields within them" : names.join(", ")}`] : [];
 }
 
-/** The value with those fields only that the other one has too. */
+/** The value with only the fields that `other` has too. */
 function sharedFields(value: JsonValue, other: unknown): JsonValue {
   if (Array.isArray(value) && Array.isArray(other)) {
     return value.map((item: JsonValue, index) => sharedFields(item, other[index]));
@@ -60,7 +60,7 @@ function sharedFields(value: JsonValue, other: unknown): JsonValue {
   return Object.fromEntries(shared.map(([name, field]) => [name, sharedFields(field as JsonValue, other[name])])); // of JSON
 }
 
-/** The message for the author of the arguments. */
+/** The message of the error result, for the person who edits the arguments. */
 function errorMessage({ content }: ToolAnswer): string {
   const { error }: { readonly error?: { readonly message?: unknown } } = JSON.parse(String(content)); // of `errorAnswer`
   return String(error?.message);

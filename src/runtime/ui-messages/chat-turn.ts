@@ -1,16 +1,9 @@
 import type { AgentContext, AgentOutput, AnyAgent } from "../../agent/definition/config.ts";
 import { fail } from "../../agent/definition/tool.ts";
-import { isAsk } from "../../agent/react/restore.ts";
+import type { Entry, Refs } from "../../thread/entry.ts";
 import { ThreadError } from "../../thread/errors.ts";
-import {
-  copyJsonRepaired,
-  isPlainObject,
-  type JsonObject,
-  type JsonValue,
-  readSafely,
-  sameJson,
-} from "../../thread/json.ts";
-import type { Content } from "../../thread/message.ts";
+import { copyJsonRepaired, isPlainObject, type JsonObject, readSafely } from "../../thread/json.ts";
+import { type Content, contentText } from "../../thread/message.ts";
 import { Field } from "../../thread/messages/field.ts";
 import { toContent } from "../../thread/messages/neutral-message.ts";
 import { readPart } from "../../thread/messages/read.ts";
@@ -22,35 +15,59 @@ import type { AgentRequest } from "../request/request.ts";
 import { RequestError } from "../request/request-error.ts";
 import type { AgentServer } from "../server/agent-server.ts";
 import type { AskArguments, AskOptions } from "../server/options.ts";
+import { contentOf, type Place, type Post, placeAtEnd, placeOf, REPLY } from "./chat-place.ts";
 import { withLoggedEvents } from "./logged-events.ts";
 import type { UIMessageLike, UIToolPart } from "./message.ts";
+import { REGENERATES, userMessageId } from "./message-tree.ts";
 import { toUIMessages } from "./to-ui-messages.ts";
 
 /** The part of an AgentHost that a chat needs. */
-export type ChatHost<Given extends AnyAgent = AnyAgent> = Pick<AgentHost<Given>, "get" | "ask" | "resume">;
+export type ChatHost<Agent extends AnyAgent = AnyAgent> = Pick<AgentHost<Agent>, "get" | "ask" | "resume" | "thread">;
 
 /** The options of an ask, and the person who approves or denies calls. */
-export type ChatTurnOptions<Given extends AnyAgent = AnyAgent> = AskOptions<AgentContext<Given>> &
+export type ChatTurnOptions<Agent extends AnyAgent = AnyAgent> = AskOptions<AgentContext<Agent>> &
   AgentChoice & {
     /** The person who decided, for the log. Default: none. */
     readonly by?: string | undefined;
-    /** The `trigger` that `useChat` sends. "regenerate-message" is refused, since a log only grows. Default: none. */
+    /** The `trigger` that `useChat` sends: "submit-message", or "regenerate-message" for another answer. Default "submit-message". */
     readonly trigger?: string | undefined;
+    /** The `messageId` that `useChat` sends: the answer to replace. Default: the answer to the last message of the user. */
+    readonly messageId?: string | undefined;
+    /**
+     * The effect of a message on an open request. While it answers: "steer" adds the message to it, "queue" asks after its
+     * end, "cancel" cancels it first. While it waits for a person: "deny" denies its calls with the text as the reason.
+     * Default `{ answering: "steer", waiting: "deny" }`.
+     */
+    readonly busy?: BusyPolicy | undefined;
+    /** Makes the id of an answer, which is also the id of its request. Default: an id of the host. */
+    readonly generateId?: (() => string) | undefined;
   };
+
+/** The effect of a message of a page on a request that is open. "queue" and "cancel" alone hold for both cases. */
+export type BusyPolicy =
+  | "queue"
+  | "cancel"
+  | {
+      readonly answering?: "steer" | "queue" | "cancel" | undefined;
+      readonly waiting?: "deny" | "queue" | "cancel" | undefined;
+    };
 
 /** The result of a post of `useChat`. `uiMessageStream(request, turn)` streams what the client does not have. */
 export interface ChatTurn<Output = unknown> {
   readonly request: AgentRequest<Output>;
+  /** The message was added to a request that was open: it is a part of the answer, or the reason of a denied call. */
+  readonly joined?: true;
   readonly after?: number;
   readonly thread: () => Promise<Thread>;
 }
 
 /**
- * Handles a post of `useChat`. If the last message is the user's, it asks that message. If it is the assistant's, it
- * approves, denies and answers the waiting calls, and resumes their request. The request then has the `context`,
- * `tools` and `signal` of this post, and the other options of the post that asked. When no call waits, it is a
- * RequestError `not_waiting`. A message is asked once, by its id: a repeated post streams the first request, also when
- * that has ended. The same id with other content is `request_id_reused`.
+ * Handles a post of `useChat`: a new message, an edited one (its id is known), or a message to answer again
+ * (`regenerate-message`). An edit and a regenerate begin a branch, and cancel a running answer first. A message whose
+ * predecessor is on another branch is asked there. If the last message is the assistant's, it approves, denies and answers
+ * the waiting calls, and resumes their request. The request then has the `context`, `tools` and `signal` of this post, and
+ * the other options of the post that asked. When no call waits, it is a RequestError `not_waiting`. A message is asked
+ * once, by its id: a repeated post streams the first request, also when that has ended.
  *
  * @example
  * const host = AgentHost.create({ agent: defineAgent({ model: scriptedModel(["4"]) }), store: memoryStore() });
@@ -58,38 +75,193 @@ export interface ChatTurn<Output = unknown> {
  * const { request } = await chatTurn(host, "thread_1", messages);
  * const { text } = await request.result; // "4"
  */
-export async function chatTurn<Given extends AnyAgent>(
-  host: ChatHost<Given>,
+export async function chatTurn<Agent extends AnyAgent>(
+  host: ChatHost<Agent>,
   threadId: string,
   messages: readonly UIMessageLike[],
-  ...given: AskArguments<ChatTurnOptions<Given>>
-): Promise<ChatTurn<AgentOutput<Given>>> {
-  const [{ by, trigger, ...options } = {}] = given as [options?: ChatTurnOptions<AnyAgent>]; // the type of the context does not matter here
+  ...given: AskArguments<ChatTurnOptions<Agent>>
+): Promise<ChatTurn<AgentOutput<Agent>>> {
+  const [{ by, trigger, messageId, busy, generateId, ...options } = {}] = given as [
+    options?: ChatTurnOptions<AnyAgent>,
+  ]; // the type of the context does not matter here
   checkHostAskOptions(options);
-  const { agent } = options;
-  if (trigger === "regenerate-message") throw noRegeneration();
+  const policy = checkBusy(busy);
   const last = Array.isArray(messages) ? messages.at(-1) : undefined;
-  if (last?.role === "assistant") {
-    const { context, tools, signal } = options as HostGetOptions<AgentContext<Given>>; // as it was given
+  if (trigger !== "regenerate-message" && last?.role === "assistant") {
+    const { agent, context, tools, signal } = options as HostGetOptions<AgentContext<Agent>>; // as it was given
     if (signal?.aborted) throw aborted();
     const turn = await decideCalls(await host.get(threadId, { agent, context, tools }), last, by);
     // The signal of a post may abort the request only after this post has decided a call.
     if (signal !== undefined && turn.request.state !== "done") await host.get(threadId, { signal });
     return turn;
   }
-  const content = lastUserContent(messages);
-  const messageId = idOf(messages.findLast(({ role }) => role === "user"));
-  const open = await openTurn(host, threadId, messageId, content, agent);
-  if (open !== undefined) return open;
-  const ofMessage = { refs: { ...options.refs, messageId }, idempotencyRef: "messageId" };
-  const asked = messageId === undefined ? options : { ...options, ...ofMessage };
+  const requestId = options.requestId ?? generateId?.();
+  return askPost(host, threadId, postOf(messages, trigger, messageId), { ...options, requestId }, { ...policy, by });
+}
+
+/** The intent of the page, from its messages, trigger and message id. */
+function postOf(messages: readonly UIMessageLike[], trigger: unknown, messageId: unknown): Post {
+  const list = Array.isArray(messages) ? messages : [];
+  const at = list.findLastIndex((message: unknown) => isPlainObject(message) && message["role"] === "user");
+  if (trigger === "regenerate-message") {
+    const answer = typeof messageId === "string" ? messageId : undefined;
+    return { type: "regenerate", answer, message: idOf(list[at]) };
+  }
+  const before = at > 0 ? idOf(list[at - 1]) : undefined;
+  const id = idOf(list[at]);
+  return {
+    type: "message",
+    id,
+    content: lastUserContent(messages),
+    before,
+    isEdit: id !== undefined && id === messageId,
+  };
+}
+
+/** Asks on the branch that the post belongs to. */
+async function askPost<Agent extends AnyAgent>(
+  host: ChatHost<Agent>,
+  threadId: string,
+  post: Post,
+  options: AskOptions & AgentChoice,
+  policy: OpenPolicy,
+): Promise<ChatTurn<AgentOutput<Agent>>> {
+  const { agent } = options;
+  const server = await host.get(threadId, { agent });
+  const open = server.request?.id;
+  const whole = async (): Promise<Place> => placeOf(await host.thread(threadId, { whole: true }), post, open);
+  const place = placeAtEnd(await server.thread(), post, open) ?? (await whole());
+  try {
+    return await askAt(host, threadId, { post, place, open, policy }, options);
+  } catch (error) {
+    // A page may post only its last message: whether that is an edit of an earlier one shows only the whole thread.
+    const isEdit = RequestError.isInstance(error) && error.code === "request_id_reused" && place.type === "end";
+    const again = isEdit ? await whole() : place;
+    if (again.type === "end" || again === place) throw error;
+    return askAt(host, threadId, { post, place: again, open, policy }, options);
+  }
+}
+
+interface PlacedPost {
+  readonly post: Post;
+  readonly place: Place;
+  /** The request that was open when the place was looked up. */
+  readonly open: string | undefined;
+  readonly policy: OpenPolicy;
+}
+
+async function askAt<Agent extends AnyAgent>(
+  host: ChatHost<Agent>,
+  threadId: string,
+  { post, place, open, policy }: PlacedPost,
+  { refs, ...options }: AskOptions & AgentChoice,
+): Promise<ChatTurn<AgentOutput<Agent>>> {
+  const { agent } = options;
+  const isOpen = place.type === "known" && place.ask.refs.requestId === open;
+  const resumed = isOpen ? await resumeTurn(host, threadId) : undefined;
+  const joinedBefore = place.type === "known" && place.joined === true;
+  if (resumed !== undefined) return { ...resumed, ...(joinedBefore && { joined: true }) };
+  const own = await host.get(threadId, { agent });
+  const isAsked = place.type !== "known" && open !== undefined && own.request?.id === open;
+  const action = isAsked ? await actionFor(own, place, policy) : undefined;
+  if (action === "cancel") await own.cancel(open, "Another message was sent.", { pending: "drop" });
+  if (open !== undefined && post.type === "message" && (action === "steer" || action === "deny")) {
+    const isTaken = await joinRequest(own, post, action, policy.by, open);
+    const joined = isTaken ? await resumeTurn(host, threadId) : undefined;
+    if (joined !== undefined) return { ...joined, joined: true };
+  }
+  const asked = { ...options, ...(action === "queue" && { queue: true }), ...askOf(post, place, refs) };
+  const content = post.type === "message" && place.type !== "known" ? post.content : contentIn(place);
   const request = await host.ask(
     threadId,
     content,
-    ...([asked] as AskArguments<AskOptions<AgentContext<Given>> & AgentChoice>),
+    ...([asked] as AskArguments<AskOptions<AgentContext<Agent>> & AgentChoice>),
   ); // as it was given
   const server = await host.get(threadId, { agent });
   return { request, thread: () => server.thread() };
+}
+
+/** The policy for an open request, and the person who denies its calls. */
+interface OpenPolicy {
+  readonly answering: "steer" | "queue" | "cancel";
+  readonly waiting: "deny" | "queue" | "cancel";
+  readonly by?: string | undefined;
+}
+
+function checkBusy(busy: unknown): OpenPolicy {
+  const { answering = "steer", waiting = "deny" } = isPlainObject(busy)
+    ? busy
+    : busy === undefined
+      ? {}
+      : { answering: busy, waiting: busy };
+  const isKnown = ["steer", "queue", "cancel"].includes(String(answering));
+  if (isKnown && ["deny", "queue", "cancel"].includes(String(waiting))) return { answering, waiting } as OpenPolicy; // checked
+  const message =
+    'busy must be "queue", "cancel", or { answering, waiting }: "steer", "queue" or "cancel", and "deny", "queue" or "cancel".';
+  throw new RequestError({ code: "invalid_options", message });
+}
+
+/** The effect of a message on the open request. Another branch cannot be asked while it answers, so it is cancelled. */
+async function actionFor(
+  server: AgentServer,
+  place: Place,
+  { answering, waiting }: OpenPolicy,
+): Promise<OpenPolicy["answering"] | OpenPolicy["waiting"]> {
+  const action = (await server.waiting()).length > 0 ? waiting : answering;
+  if (place.type === "branch") return "cancel";
+  return place.type === "lane" && action !== "queue" ? "cancel" : action;
+}
+
+/** Adds a message to the open request. False when the request has ended in the meantime. */
+async function joinRequest(
+  server: AgentServer,
+  { id, content }: Extract<Post, { type: "message" }>,
+  action: "steer" | "deny",
+  by: string | undefined,
+  requestId: string,
+): Promise<boolean> {
+  const waiting = action === "deny" ? await server.waiting() : [];
+  const approvals = waiting.filter(({ kind }) => kind === "approval");
+  const isSteered = approvals.length === 0 || typeof content !== "string"; // a reason has no files
+  const steered = isSteered
+    ? await server.steer(content, { id, requestId, skip: action === "deny" && approvals.length === 0 })
+    : undefined;
+  const reason = contentText(content);
+  for (const { toolCallId } of approvals) {
+    await server.deny(toolCallId, {
+      by,
+      ...(reason !== "" && { reason }),
+      ...(id !== undefined && { refs: { [REPLY]: id } }),
+    });
+  }
+  return steered?.accepted ?? true;
+}
+
+/** The options of the ask that say where it belongs, and by which it is asked once. */
+function askOf(post: Post, place: Place, given: Refs | undefined): AskOptions {
+  if (place.type === "known") return { requestId: place.ask.refs.requestId, refs: given };
+  const messageId = post.type === "message" ? post.id : undefined;
+  const refs = { ...given, ...(messageId !== undefined && { messageId }) };
+  const once = messageId === undefined ? {} : { idempotencyRef: "messageId" };
+  if (place.type === "end") return { refs, ...once };
+  if (place.type === "lane") return { refs, ...once, branch: { lane: place.lane } };
+  const { before, again, postId } = place;
+  const branch = { before: before.id };
+  if (again === undefined) return { refs: { ...refs, postId }, idempotencyRef: "postId", branch };
+  const repeated = { messageId: userMessageId(before), [REGENERATES]: before.id, postId };
+  return { refs: { ...refs, ...repeated }, idempotencyRef: "postId", branch, ...authorOf(before) };
+}
+
+/** The person who wrote a message that is answered again. */
+function authorOf({ payload }: Entry): Pick<AskOptions, "author"> {
+  const { author } = payload as JsonObject; // every payload is a JSON object
+  return isPlainObject(author) ? { author: author as NonNullable<AskOptions["author"]> } : {}; // checked before it was written
+}
+
+/** The content of a message that the thread has. */
+function contentIn(place: Place): Content {
+  if (place.type === "known") return contentOf(place.ask) as Content; // written by us
+  return place.type === "branch" ? (contentOf(place.before) as Content) : ""; // written by us, or read as a message
 }
 
 /**
@@ -101,10 +273,10 @@ export async function chatTurn<Given extends AnyAgent>(
  * const host = AgentHost.create({ agent: defineAgent({ model: scriptedModel(["4"]) }), store: memoryStore() });
  * console.log(await resumeTurn(host, "thread_1")); // undefined
  */
-export async function resumeTurn<Given extends AnyAgent>(
-  host: Pick<ChatHost<Given>, "get" | "resume">,
+export async function resumeTurn<Agent extends AnyAgent>(
+  host: Pick<ChatHost<Agent>, "get" | "resume">,
   threadId: string,
-): Promise<ChatTurn<AgentOutput<Given>> | undefined> {
+): Promise<ChatTurn<AgentOutput<Agent>> | undefined> {
   const request = await host.resume(threadId);
   if (request === undefined) return undefined;
   const server = await host.get(threadId);
@@ -112,32 +284,16 @@ export async function resumeTurn<Given extends AnyAgent>(
   return { request: withLoggedEvents(request, thread), thread };
 }
 
-/** The turn of a message whose request is open. The ask of an open request is always loaded. */
-async function openTurn<Given extends AnyAgent>(
-  host: ChatHost<Given>,
-  threadId: string,
-  messageId: string | undefined,
-  content: Content,
-  agent: string | undefined,
-): Promise<ChatTurn<AgentOutput<Given>> | undefined> {
-  if (messageId === undefined) return undefined;
-  const server = await host.get(threadId, { agent });
-  const ask = (await server.thread()).filterByRef("messageId", messageId, { partial: true }).find(isAsk);
-  if (ask === undefined || server.request?.id !== ask.refs.requestId) return undefined;
-  const isSame = sameJson((ask.payload as JsonObject)["content"], content as JsonValue);
-  return isSame ? resumeTurn(host, threadId) : undefined;
-}
-
 function idOf(message: UIMessageLike | undefined): string | undefined {
   const { id } = (message ?? {}) as { readonly id?: unknown }; // a browser may send anything
   return typeof id === "string" && id !== "" && id.isWellFormed() ? id : undefined;
 }
 
-async function decideCalls<Given extends AnyAgent>(
-  server: AgentServer<Given>,
+async function decideCalls<Agent extends AnyAgent>(
+  server: AgentServer<Agent>,
   message: UIMessageLike,
   by: string | undefined,
-): Promise<ChatTurn<AgentOutput<Given>>> {
+): Promise<ChatTurn<AgentOutput<Agent>>> {
   const { request } = server;
   const after = request === undefined ? 0 : await lastSeqBeforeWait(request);
   const wanted = request === undefined ? [] : decisionsFor(waitingCalls(await server.thread(), request.id), message);
@@ -154,12 +310,6 @@ async function decideCalls<Given extends AnyAgent>(
 function aborted(): RequestError {
   const message = "The signal was aborted before a call was decided. The calls still wait.";
   return new RequestError({ code: "request_cancelled", message });
-}
-
-function noRegeneration(): RequestError {
-  const message =
-    "An answer cannot be regenerated, because a log only grows. Fork the thread before the message, and ask there.";
-  return new RequestError({ code: "regenerate_unsupported", message });
 }
 
 function notWaiting(): RequestError {

@@ -99,12 +99,28 @@ export function questionPart(id: string, toolCallId: string, toolName: string, q
 /** The end of a request without a complete answer. */
 export type UIRequestMark =
   /** `reason` is the text that `onError` makes of the failure; `code` is always the failure's own. */
-  | { status: "failed"; code: string; reason: string }
+  | { status: "failed"; code: string; reason: string; author?: never; cut?: true }
   /** `reason` is the argument of `cancel`. */
-  | { status: "cancelled"; code: "request_cancelled"; reason: string };
+  | { status: "cancelled"; code: "request_cancelled"; reason: string; author?: never; cut?: true };
 
-/** The metadata of a message whose request was stopped or failed. Other messages have none from Heddle. */
-export type UIMessageMetadata = { heddle: UIRequestMark };
+/** The origin of a user message, or the mark of an answer that was cut. */
+export type UIMessageOrigin = {
+  /** The person who wrote it, where the ask names one. */
+  author?: { id: string; name?: string };
+  /** The text of the message is the part of the answer that was spoken or read. */
+  cut?: true;
+  /** The program that injected it as an ask. A page may leave the message out. */
+  source?: string;
+  status?: never;
+  code?: never;
+  reason?: never;
+};
+
+/**
+ * The metadata of a message whose request was stopped or failed, or whose answer was cut, or of a user message with an author.
+ * Other messages have none from Heddle.
+ */
+export type UIMessageMetadata = { heddle: UIRequestMark | UIMessageOrigin };
 
 /** A message as `useChat` shows it. */
 export type UIChatMessage = {

@@ -1,15 +1,16 @@
 import { continuedBy, type RequestEnd, readRequestEnd } from "../../agent/react/state.ts";
+import { cutPayload, isAnswer, readCut } from "../../lanes/answer-cut.ts";
 import { thaw } from "../../providers/message-parts.ts";
 import type { Entry } from "../../thread/entry.ts";
 import { ThreadError } from "../../thread/errors.ts";
-import type { JsonValue } from "../../thread/json.ts";
-import type { Content, PartMetadata, ToolCall } from "../../thread/message.ts";
+import type { JsonObject, JsonValue } from "../../thread/json.ts";
+import type { Author, Content, PartMetadata, ToolCall } from "../../thread/message.ts";
 import { orderedParts } from "../../thread/messages/neutral-message.ts";
 import { checkLane, laneEntries, messagesFromEntries } from "../../thread/messages/to-messages.ts";
 import { checkLoaded } from "../../thread/queries.ts";
 import { Thread } from "../../thread/thread.ts";
 import { checkUIOptions } from "../option-names.ts";
-import type { UIChatMessage, UIPart, UIToolPart } from "./message.ts";
+import type { UIChatMessage, UIPart, UIRequestMark, UIToolPart } from "./message.ts";
 import {
   approvalIdOf,
   type ErrorText,
@@ -21,13 +22,14 @@ import {
   uiPartOf,
   uiPartsOfUser,
 } from "./message.ts";
+import { isAskOfUser, isBeforeAsk, isOfRequest, userMessageId } from "./message-tree.ts";
 import { isClient6, type UIClientVersion } from "./options.ts";
 
 /** Options of `toUIMessages()`. */
 export interface ToUIMessagesOptions {
   /** Makes the text that a user reads about a failed request or tool, as in `uiMessageStream`. Default as there. */
   readonly onError?: ErrorText;
-  /** Default the lane that is active at the end. */
+  /** The branch to show, with what it shares with others. Default the lane that is active at the end. */
   readonly lane?: string | undefined;
   /**
    * The version of the AI SDK in the page. Default 7. For version 6 the message of an open request is left out: `resumeTurn`
@@ -47,6 +49,8 @@ interface EntryPayload {
   readonly details?: JsonValue;
   readonly question?: JsonValue;
   readonly steer?: string;
+  readonly author?: Author;
+  readonly source?: string;
   readonly approved?: boolean;
   readonly reason?: string;
   /** The reason, in logs of 0.1. */
@@ -77,13 +81,19 @@ export function toUIMessages(thread: Thread, options: ToUIMessagesOptions = {}):
   const isFor6 = isClient6(client);
   const messages: (UIChatMessage | MessageById)[] = [];
   const byRequest = new Map<string, MessageById>();
+  const used = new Set<string>();
   let others: Entry[] = [];
   const flush = (): void => {
     const taken = others.length === 0 ? [] : messagesFromEntries(others, "ui-messages", { isForPage: true });
-    messages.push(...(taken as UIChatMessage[])); // as the format has it
+    messages.push(...(taken as UIChatMessage[]).map(withExpired)); // as the format has it
     others = [];
   };
-  for (const entry of laneEntries(thread.toArray({ partial: true }), { lane: checkLane(lane), base: thread.base })) {
+  const entries = [...laneEntries(thread.toArray({ partial: true }), { lane: checkLane(lane), base: thread.base })];
+  const cuts = new Map(
+    entries.flatMap((entry) => readCut(entry) ?? []).map(({ seq, characters }) => [seq, characters]),
+  );
+  for (const written of entries) {
+    const entry = withCut(written, cuts);
     const { requestId } = entry.refs;
     const continued = byRequest.get(continuedBy(entry) ?? "");
     if (continued !== undefined && requestId !== undefined) {
@@ -91,18 +101,23 @@ export function toUIMessages(thread: Thread, options: ToUIMessagesOptions = {}):
       continued.end = undefined;
       continue;
     }
-    const end = readRequestEnd(entry.payload);
-    const isRead = KINDS.has(entry.kind) || end !== undefined;
-    if (requestId === undefined || !isRead || "original" in entry.payload) {
+    if (requestId === undefined || !isOfRequest(entry)) {
       others.push(entry);
       continue;
     }
     flush();
-    const { role, steer, content } = entry.payload as unknown as EntryPayload; // written by us
-    if (role === "user" && steer === undefined) {
-      messages.push({ id: entry.id, role, parts: uiPartsOfUser(content) });
+    if (isAskOfUser(entry)) {
+      const { content, author, source } = entry.payload as unknown as EntryPayload; // written by us
+      const origin = { ...(author && { author: { ...author } }), ...(source !== undefined && { source }) };
+      const metadata = (author || source !== undefined) && { heddle: origin };
+      const id = userMessageId(entry);
+      const parts = uiPartsOfUser(content);
+      messages.push({ id: used.has(id) ? entry.id : id, role: "user", parts, ...(metadata && { metadata }) });
+      used.add(id);
       continue;
     }
+    if (isBeforeAsk(entry, byRequest)) continue;
+    const end = readRequestEnd(entry.payload);
     const known = byRequest.get(requestId);
     const one = known ?? { id: requestId, message: new AssistantMessage(onError) };
     if (known === undefined) {
@@ -110,6 +125,7 @@ export function toUIMessages(thread: Thread, options: ToUIMessagesOptions = {}):
       messages.push(one);
     }
     if (end !== undefined) one.end = end;
+    if (entry !== written) one.isCut = true;
     read(one.message, entry);
   }
   flush();
@@ -121,14 +137,39 @@ interface MessageById {
   readonly id: string;
   readonly message: AssistantMessage;
   end?: RequestEnd | undefined;
+  isCut?: true;
 }
 
-function messageOf({ id, message, end }: MessageById, onError: ErrorText, isFor6: boolean): readonly UIChatMessage[] {
-  const metadata = end && markOf(end, onError);
+/** An answer as it was cut. Other entries are returned as they are. */
+function withCut(entry: Entry, cuts: ReadonlyMap<number, number>): Entry {
+  const characters = cuts.get(entry.seq);
+  if (characters === undefined || !isAnswer(entry)) return entry;
+  return { ...entry, payload: cutPayload(entry.payload as JsonObject, characters) } as Entry; // the same kind, with fewer parts
+}
+
+function messageOf(
+  { id, message, end, isCut }: MessageById,
+  onError: ErrorText,
+  isFor6: boolean,
+): readonly UIChatMessage[] {
+  const mark = end && markOf(end, onError);
+  const metadata = isCut ? { heddle: { ...(mark?.heddle as UIRequestMark | undefined), cut: isCut } } : mark; // an end has no author
   if (metadata === undefined && (message.isEmpty || (isFor6 && end === undefined))) return [];
   // Some versions of the AI SDK refuse a message without parts.
   const parts: UIPart[] = message.isEmpty ? [{ type: "step-start" }] : message.parts();
   return [{ id, role: "assistant", parts, ...(metadata && { metadata }) }];
+}
+
+/** No request waits for an approval that was imported, so the page must not offer it. */
+function withExpired(message: UIChatMessage): UIChatMessage {
+  const isOpen = (part: UIPart): boolean => "state" in part && part.state === "approval-requested";
+  if (!message.parts?.some(isOpen)) return message;
+  const parts = message.parts.map((part): UIPart => {
+    if (!("state" in part) || part.state !== "approval-requested") return part;
+    const approval = { ...part.approval, approved: false, reason: "The approval has expired." } as const;
+    return { ...part, state: "output-denied", approval };
+  });
+  return { ...message, parts };
 }
 
 /** A part as AI SDK 6 knows it. */
@@ -137,8 +178,6 @@ function partFor6(part: UIPart): readonly UIPart[] {
   if (part.type !== "steering-message") return [part];
   return [{ type: "data-steering-message", id: part.id, data: { parts: part.parts } }];
 }
-
-const KINDS: ReadonlySet<string> = new Set(["ai_message", "approval_requested", "approval_resolved", "question_asked"]);
 
 function read(message: AssistantMessage, { id, kind, payload, refs }: Entry): void {
   const {

@@ -1,0 +1,211 @@
+import type { AnyAgent } from "../../agent/definition/config.ts";
+import { StoreError } from "../../stores/errors.ts";
+import type { ThreadInfo, ThreadStore } from "../../stores/port.ts";
+import { HeddleError } from "../../thread/errors.ts";
+import { httpStatusOf } from "../../thread/http-status.ts";
+import type { JsonObject } from "../../thread/json.ts";
+import { checkName, type OptionNames } from "../../thread/options.ts";
+import { ignoreErrorsOf } from "../callbacks.ts";
+import type { AgentHost } from "../host/agent-host.ts";
+import { checkUIOptions } from "../option-names.ts";
+import { runtimePorts } from "../ports.ts";
+import { RequestError } from "../request/request-error.ts";
+import type { AskArguments } from "../server/options.ts";
+import { type ChatTurn, type ChatTurnOptions, chatTurn, resumeTurn } from "../ui-messages/chat-turn.ts";
+import type { UIMessageLike } from "../ui-messages/message.ts";
+import { messageSiblings } from "../ui-messages/message-tree.ts";
+import type { UIMessageStreamOptions } from "../ui-messages/options.ts";
+import { uiMessageStreamResponse } from "../ui-messages/stream.ts";
+import { toUIMessages } from "../ui-messages/to-ui-messages.ts";
+import { changeEvents } from "./change-events.ts";
+import { type ChatAction, type ChatRequest, readChatRequest, requiredText } from "./chat-request.ts";
+
+/** The answer of `authorize`: whether the user may, or the owner that the thread must have. */
+export type ChatAccess = boolean | { readonly owner: string };
+
+/** The host, who may do what, and the options of asks and streams. */
+export interface ChatHandlerOptions<Agent extends AnyAgent = AnyAgent> {
+  readonly host: AgentHost<Agent>;
+  /**
+   * Decides about each request. False refuses it as `access_refused`. With `{ owner }` a new thread gets this owner, and a
+   * thread that is not the owner's is `owner_mismatch`. The owner is also recorded as the one who approved or denied.
+   */
+  readonly authorize: (
+    request: Request,
+    chat: { readonly threadId: string; readonly action: ChatAction },
+  ) => ChatAccess | Promise<ChatAccess>;
+  /** The options of an ask, such as model and context. `body` is what the page sent. Default: none. */
+  readonly ask?:
+    | ((
+        request: Request,
+        body: JsonObject,
+      ) => ChatTurnOptions<Agent> | undefined | Promise<ChatTurnOptions<Agent> | undefined>)
+    | undefined;
+  /** The options of each stream, such as `client` and `onError`. Default: none. */
+  readonly stream?: Omit<UIMessageStreamOptions, "after" | "thread" | "messageId"> | undefined;
+  /** The size of the largest body. Default 4 MiB. */
+  readonly maxBodyBytes?: number | undefined;
+  /** Other origins whose pages may call it, such as `https://app.example.com`. Default: none, only its own host. */
+  readonly origins?: readonly string[] | undefined;
+  /** Called with an error that has no code. The page gets only its status. Default `console.error`. */
+  readonly onError?: ((error: unknown) => void) | undefined;
+}
+
+/** A route for a chat: a function, which is also its `GET` and `POST`. */
+export interface ChatHandler {
+  (request: Request): Promise<Response>;
+  readonly GET: (request: Request) => Promise<Response>;
+  readonly POST: (request: Request) => Promise<Response>;
+}
+
+const OPTIONS: OptionNames<ChatHandlerOptions> = {
+  host: true,
+  authorize: true,
+  ask: true,
+  stream: true,
+  maxBodyBytes: true,
+  origins: true,
+  onError: true,
+};
+
+const MAX_BODY_BYTES = 4 * 1024 * 1024;
+
+/**
+ * Serves a chat to `useChat`: turns, resumed streams, messages, changes, branches, stop and approvals. Mount it at a path and all
+ * paths below it. It never throws: an error is a JSON response `{ error: { code, message, retryable } }`.
+ *
+ * @example
+ * const host = AgentHost.create({ agent: defineAgent({ model: scriptedModel(["4"]) }), store: memoryStore() });
+ * const { GET, POST } = chatHandler({ host, authorize: () => ({ owner: "ada" }) });
+ * const response = await GET(new Request("http://localhost/api/chat/thread_1/messages"));
+ * console.log(await response.json()); // { messages: [], siblings: {}, status: null }
+ */
+export function chatHandler<Agent extends AnyAgent>(options: ChatHandlerOptions<Agent>): ChatHandler {
+  checkUIOptions("chatHandler", options, OPTIONS);
+  if (typeof options.authorize !== "function") throw noAuthorize();
+  const { host, maxBodyBytes = MAX_BODY_BYTES, origins = [], onError: report = logError } = options;
+  const onError = ignoreErrorsOf(report);
+  const handle = async (request: Request): Promise<Response> => {
+    try {
+      const chat = await readChatRequest(request, { maxBodyBytes, origins });
+      checkName("threadId", chat.threadId);
+      const access = await options.authorize(request, { threadId: chat.threadId, action: chat.action });
+      const owner = await checkAccess(host.store, chat, access);
+      return await serve(options, request, chat, owner);
+    } catch (error) {
+      if (!HeddleError.isInstance(error)) onError(error);
+      return errorResponse(error);
+    }
+  };
+  return Object.assign(handle, { GET: handle, POST: handle });
+}
+
+async function serve<Agent extends AnyAgent>(
+  { host, ask, stream }: ChatHandlerOptions<Agent>,
+  request: Request,
+  { action, threadId, body }: ChatRequest,
+  by: string | undefined,
+): Promise<Response> {
+  const streamed = ({ request: asked, ...turn }: ChatTurn) => uiMessageStreamResponse(asked, { ...stream, ...turn });
+  const call = (): string => requiredText(body, "toolCallId");
+  const decision = { by, ...(typeof body["reason"] === "string" && { reason: body["reason"] }) };
+  switch (action) {
+    case "turn": {
+      const { messages, trigger, messageId } = body;
+      const sent = { trigger, messageId } as { readonly trigger?: string; readonly messageId?: string }; // checked by chatTurn
+      const all = { by, ...sent, ...(await ask?.(request, body)) };
+      const asked = [all] as unknown as AskArguments<ChatTurnOptions<Agent>>; // as `ask` gave them
+      return streamed(await chatTurn(host, threadId, messages as unknown as readonly UIMessageLike[], ...asked)); // checked by chatTurn
+    }
+    case "stream": {
+      const turn = await resumeTurn(host, threadId);
+      return turn === undefined ? new Response(null, { status: 204 }) : streamed(turn);
+    }
+    case "messages":
+      return Response.json(await shown(host, threadId, stream));
+    case "events": {
+      const last = Number(request.headers.get("last-event-id") ?? Number.NaN);
+      const fromSeq = Number.isSafeInteger(last) ? last + 1 : ((await infoOf(host.store, threadId))?.rev ?? 0);
+      return changeEvents(host.store, { ports: runtimePorts(), threadId, fromSeq, signal: request.signal });
+    }
+    case "branch":
+      await host.switchBranch(threadId, requiredText(body, "lane"));
+      return Response.json(await shown(host, threadId, stream));
+    case "stop":
+      return Response.json({ stopped: await host.cancel(threadId) });
+    case "approve": {
+      const edited = body["arguments"];
+      await host.approve(threadId, call(), { ...decision, ...(edited !== undefined && { arguments: edited }) });
+      return new Response(null, { status: 204 });
+    }
+    case "deny":
+      await host.deny(threadId, call(), decision);
+      return new Response(null, { status: 204 });
+    case "answer":
+      await host.answer(threadId, call(), body["output"]);
+      return new Response(null, { status: 204 });
+    default:
+      return action satisfies never;
+  }
+}
+
+/** The messages of the page. `status` is that of the thread, such as `running`; null for a thread without entries. */
+async function shown(
+  host: Pick<AgentHost, "thread" | "store">,
+  threadId: string,
+  { client, onError }: Pick<UIMessageStreamOptions, "client" | "onError"> = {},
+): Promise<object> {
+  const thread = await host.thread(threadId, { whole: true });
+  const { status = null } = (await infoOf(host.store, threadId)) ?? {};
+  return { messages: toUIMessages(thread, { client, onError }), siblings: messageSiblings(thread), status };
+}
+
+/** Checks the answer of `authorize`, and resolves to the owner. A turn gives a new thread its owner before anything is written. */
+async function checkAccess(
+  store: ThreadStore,
+  { threadId, action }: ChatRequest,
+  access: ChatAccess,
+): Promise<string | undefined> {
+  if (access === true) return undefined;
+  if (typeof access !== "object" || access === null) throw accessRefused();
+  const { owner } = access;
+  checkName("owner", owner);
+  const info = await infoOf(store, threadId);
+  if (info?.owner === owner || (info === undefined && action !== "turn")) return owner;
+  // A thread with entries and no owner was not made by this handler: no user may take it.
+  if (info !== undefined && (info.owner !== undefined || info.rev > 0)) throw ownerMismatch(threadId);
+  await store.append(threadId, [], { owner });
+  return owner;
+}
+
+async function infoOf(store: Pick<ThreadStore, "list">, threadId: string): Promise<ThreadInfo | undefined> {
+  const { threads } = await store.list({ prefix: threadId, order: "id", limit: 1 });
+  return threads.find(({ id }) => id === threadId);
+}
+
+function errorResponse(error: unknown): Response {
+  if (!HeddleError.isInstance(error)) {
+    const message = "The server met an error. Its log has more.";
+    return Response.json({ error: { code: "internal", message, retryable: false } }, { status: 500 });
+  }
+  const { code, message, retryable } = error;
+  return Response.json({ error: { code, message, retryable } }, { status: httpStatusOf(error) });
+}
+
+function logError(error: unknown): void {
+  // biome-ignore lint/suspicious/noConsole: without the option `onError`, errors go to the console
+  console.error(error);
+}
+
+function noAuthorize(): RequestError {
+  const message = "chatHandler needs `authorize`, which decides who may use a thread. Return true to let everyone in.";
+  return new RequestError({ code: "invalid_options", message });
+}
+
+function accessRefused(): RequestError {
+  return new RequestError({ code: "access_refused", message: "You may not do this in this chat." });
+}
+
+function ownerMismatch(threadId: string): StoreError {
+  return new StoreError({ code: "owner_mismatch", threadId, message: "This chat belongs to another owner." });
+}

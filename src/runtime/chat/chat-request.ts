@@ -1,0 +1,121 @@
+import { isPlainObject, type JsonObject } from "../../thread/json.ts";
+import { RequestError } from "../request/request-error.ts";
+
+/** The kind of a request to a chat handler. `turn` asks, and approves or answers waiting calls. */
+export type ChatAction = "turn" | "messages" | "stream" | "events" | "branch" | "stop" | "approve" | "deny" | "answer";
+
+const READS: readonly ChatAction[] = ["messages", "stream", "events"];
+const WRITES: readonly ChatAction[] = ["branch", "stop", "approve", "deny", "answer"];
+
+/** A request whose path, origin and body were checked. */
+export interface ChatRequest {
+  readonly action: ChatAction;
+  readonly threadId: string;
+  /** Empty for a request that only reads. */
+  readonly body: JsonObject;
+}
+
+export interface ChatRequestLimits {
+  readonly maxBodyBytes: number;
+  readonly origins: readonly string[];
+}
+
+/**
+ * Reads a request. A path that ends with `/<thread id>/<action>` names both, wherever the handler is mounted. A POST to any other
+ * path is a turn, whose body has the id.
+ */
+export async function readChatRequest(request: Request, limits: ChatRequestLimits): Promise<ChatRequest> {
+  const { method } = request;
+  const url = new URL(request.url);
+  checkOrigin(request, url, limits.origins);
+  const [threadId, last] = url.pathname.split("/").filter(Boolean).slice(-2);
+  if (method === "GET" || method === "HEAD") {
+    const action = READS.find((one) => one === last);
+    if (action === undefined || threadId === undefined) throw notFound();
+    return { action, threadId: decoded(threadId), body: {} };
+  }
+  if (method !== "POST") {
+    const message = `A chat handler takes GET and POST, and this is ${method}.`;
+    throw new RequestError({ code: "method_not_allowed", message });
+  }
+  checkContentType(request);
+  const body = await bodyOf(request, limits.maxBodyBytes);
+  const action = WRITES.find((one) => one === last);
+  if (action !== undefined && threadId !== undefined) return { action, threadId: decoded(threadId), body };
+  return { action: "turn", threadId: requiredText(body, "id"), body };
+}
+
+/** A field that must be there, as text that is not empty. */
+export function requiredText(body: JsonObject, name: string): string {
+  const value = body[name];
+  if (typeof value === "string" && value !== "") return value;
+  throw invalid(`${name} must be text, and not empty.`);
+}
+
+/** A page of another site must not act for a user who is logged in here. A caller without these headers is no browser. */
+function checkOrigin({ headers }: Request, url: URL, origins: readonly string[]): void {
+  const origin = headers.get("origin");
+  if (origin !== null && origins.includes(origin)) return;
+  const site = headers.get("sec-fetch-site");
+  const isOwnHost = origin === null || hostIn(origin) === (headers.get("host") ?? url.host);
+  if (isOwnHost && site !== "cross-site" && site !== "same-site") return;
+  if (isOwnHost && origin !== null) return; // another scheme or port of a proxy
+  const message = `Pages of ${origin ?? "another site"} may not call this chat. Add the origin to \`origins\` of chatHandler.`;
+  throw new RequestError({ code: "origin_refused", message });
+}
+
+function hostIn(origin: string): string | undefined {
+  return /^https?:\/\/([^/]+)$/.exec(origin)?.[1];
+}
+
+/** A form of another site can send other types without asking first. */
+function checkContentType({ headers }: Request): void {
+  if (/^application\/json\s*(;|$)/i.test(headers.get("content-type") ?? "")) return;
+  const message = "The body must be JSON: send the header `content-type: application/json`.";
+  throw new RequestError({ code: "content_type_refused", message });
+}
+
+/** Reads the body up to the limit. */
+async function bodyOf(request: Request, maxBytes: number): Promise<JsonObject> {
+  const decoder = new TextDecoder("utf-8", { fatal: true });
+  const texts: string[] = [];
+  let bytes = 0;
+  for await (const chunk of (request.body ?? []) as AsyncIterable<Uint8Array>) {
+    bytes += chunk.byteLength;
+    if (bytes > maxBytes) throw tooLarge(maxBytes);
+    texts.push(valid(() => decoder.decode(chunk, { stream: true })));
+  }
+  const value: unknown = valid(() => JSON.parse(texts.join("") + decoder.decode()));
+  if (!isPlainObject(value)) throw invalid("The body must be a JSON object.");
+  return value as JsonObject; // parsed JSON
+}
+
+function valid<Value>(read: () => Value): Value {
+  try {
+    return read();
+  } catch {
+    throw invalid("The body must be JSON in UTF-8.");
+  }
+}
+
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    throw notFound();
+  }
+}
+
+function invalid(message: string): RequestError {
+  return new RequestError({ code: "invalid_request", message });
+}
+
+function tooLarge(maxBytes: number): RequestError {
+  const message = `The body has more than ${maxBytes} bytes. Raise \`maxBodyBytes\` of chatHandler, or upload files elsewhere.`;
+  return new RequestError({ code: "body_too_large", message });
+}
+
+function notFound(): RequestError {
+  const message = "A chat has the paths /<id>/messages, /<id>/stream and /<id>/events for GET. A turn is a POST.";
+  return new RequestError({ code: "route_not_found", message });
+}

@@ -1,0 +1,51 @@
+import { dueTime } from "../live/schedule.ts";
+import type { Loop } from "../loop.ts";
+import { inTime } from "../time-limits.ts";
+
+/** How long `advance` works. */
+export interface AdvanceOptions {
+  /** Until when to wait for running work, in milliseconds since 1970. It runs on after that. Default: until nothing runs. */
+  readonly untilMs?: number | undefined;
+}
+
+/**
+ * The state of a thread after `advance`. `idle`: it waits for commands or for people. `waiting`: the next thing is due at
+ * `until`, in milliseconds since 1970. `more`: call `advance` again.
+ */
+export type Advanced =
+  | { readonly state: "idle" }
+  | { readonly state: "waiting"; readonly until: number }
+  | { readonly state: "more" };
+
+const CLOCKS = (["approval", "deadline", "ask"] as const).map((name) => ({ type: "timer", name }) as const);
+
+/** Writes when the thread is due, and its waiting calls. */
+export async function reschedule(loop: Loop): Promise<void> {
+  await loop.reply((reply) => ({ type: "schedule", reply }));
+}
+
+/** Does what is due on a live thread, and waits until nothing runs. */
+export async function advanceLoop(
+  loop: Loop,
+  { untilMs = Number.POSITIVE_INFINITY }: AdvanceOptions,
+): Promise<Advanced> {
+  const { ports } = loop.options;
+  const { rev } = loop.agent.thread;
+  for (;;) {
+    loop.post(...CLOCKS); // timers may be late
+    await loop.scene.rest();
+    const running = loop.current?.state === "running" ? loop.current : undefined;
+    const isAsking = loop.live.isAsking && loop.live.stopping === undefined;
+    if (running !== undefined || isAsking) {
+      const rest = running?.settled() ?? loop.nextAsk();
+      if (untilMs === Number.POSITIVE_INFINITY) await rest;
+      else if (!(await inTime(ports, Math.max(0, untilMs - ports.clock()), rest))) return { state: "more" };
+      continue;
+    }
+    // Nothing was due: another process may have left a time that holds no longer.
+    if (loop.agent.thread.rev === rev) await reschedule(loop);
+    const until = dueTime(loop.live);
+    if (until === undefined) return { state: "idle" };
+    return until > ports.clock() ? { state: "waiting", until } : { state: "more" };
+  }
+}
