@@ -4,11 +4,11 @@ import { badUsage, type Io } from "./io.ts";
 import type { Output } from "./output.ts";
 
 /** The input of a command that the user has called. */
-export interface CommandCall<Given extends CommandOptions = CommandOptions> {
+export interface CommandCall<Options extends CommandOptions = CommandOptions> {
   readonly io: Io;
   readonly out: Output;
   readonly args: readonly string[];
-  readonly options: Values<Given & typeof COMMON_OPTIONS>;
+  readonly options: Values<Options & typeof COMMON_OPTIONS>;
 }
 
 interface Example {
@@ -16,15 +16,15 @@ interface Example {
   readonly does: string;
 }
 
-interface Definition<Given extends CommandOptions> {
+interface Definition<Options extends CommandOptions> {
   /** The arguments: `<required> [optional] [many...]`. */
   readonly args: string;
-  readonly options: Given;
+  readonly options: Options;
   readonly examples: readonly Example[];
   /** More lines of help, after the summary. Default: none. */
   readonly notes?: readonly string[];
   /** Returns the exit code; undefined means 0. */
-  readonly run: (call: CommandCall<Given>) => Promise<number | undefined>;
+  readonly run: (call: CommandCall<Options>) => Promise<number | undefined>;
 }
 
 /** A command without name and summary. These are in the list of commands, so that help needs no loading. */
@@ -36,7 +36,7 @@ export interface Command extends LoadedCommand {
 }
 
 /** Defines a command. `run` gets the types of the command's options. */
-export function defineCommand<const Given extends CommandOptions>(definition: Definition<Given>): LoadedCommand {
+export function defineCommand<const Options extends CommandOptions>(definition: Definition<Options>): LoadedCommand {
   return definition as unknown as LoadedCommand; // `main` parses with exactly these options
 }
 
@@ -53,10 +53,10 @@ interface CommandOption {
 export type CommandOptions = { readonly [name: string]: CommandOption };
 
 /** The parsed values of options. */
-type Values<Given extends CommandOptions> = {
-  readonly [Name in keyof Given]: Given[Name] extends { readonly type: "boolean" }
+type Values<Options extends CommandOptions> = {
+  readonly [Name in keyof Options]: Options[Name] extends { readonly type: "boolean" }
     ? boolean | undefined
-    : Given[Name] extends { readonly multiple: true }
+    : Options[Name] extends { readonly multiple: true }
       ? readonly string[] | undefined
       : string | undefined;
 };

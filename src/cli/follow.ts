@@ -138,7 +138,7 @@ class Follower {
     const { call, client, threadId, interrupts } = this.#options;
     const { request } = await client.get<ThreadDetail>(pathOf(threadId));
     if (request === undefined || request.id !== this.#requestId || interrupts.isInterrupted) return undefined;
-    const open = request.waiting.filter(({ toolCallId }) => !this.#decided.has(toolCallId));
+    const open = request.waiting.filter(({ toolCallId, kind }) => kind !== "sleep" && !this.#decided.has(toolCallId));
     for (const one of open) {
       await this.#printer.end();
       const isDone =

@@ -30,6 +30,7 @@ const KINDS: { readonly [Name in Category]: readonly string[] } = {
     "tool_started",
     "question_asked",
     "question_answered",
+    "sleep_started",
     "approval_requested",
     "approval_resolved",
     "instruction_start",

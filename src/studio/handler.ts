@@ -34,8 +34,8 @@ interface Mounted {
  * console.log(response.status); // 200
  * await studio.stop();
  */
-export async function studioHandler<Given extends AnyAgent = AnyAgent>(
-  options?: StudioOptions<Given>,
+export async function studioHandler<Agent extends AnyAgent = AnyAgent>(
+  options?: StudioOptions<Agent>,
 ): Promise<StudioHandler> {
   return handlerOf("studioHandler", (options ?? {}) as StudioOptions); // the context is of the agent
 }

@@ -61,7 +61,13 @@ const entry = shape<EntryWindow["entries"][number]>(
 const threadRow = shape<ThreadRow>(ROW, ROW_MAY);
 const waiting: JsonObject = {
   type: "object",
-  properties: { toolCallId: text, name: text, arguments: {}, kind: words("approval", "answer") },
+  properties: {
+    toolCallId: text,
+    name: text,
+    arguments: {},
+    kind: words("approval", "answer", "sleep"),
+    deadline: whole,
+  },
   required: ["toolCallId", "name", "arguments", "kind"],
 };
 const callRow = shape<CallRow>(

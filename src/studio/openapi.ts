@@ -25,7 +25,8 @@ const listOf = (items: JsonObject): JsonObject => ({ type: "array", items });
 const oneOf = (...words: readonly string[]): JsonObject => ({ type: "string", enum: [...words] });
 const content: JsonObject = { oneOf: [text, listOf(object)], description: "Text, or parts of a message." };
 const time: JsonObject = { type: "string", description: "Milliseconds since 1970, or an ISO 8601 date." };
-const decision = { "toolCallId!": text, by: text, reason: text };
+const remember: JsonObject = { type: "object", description: "A rule for later calls: { tool, pattern, scope }." };
+const decision = { "toolCallId!": text, by: text, reason: text, remember };
 const EVENTS = "text/event-stream";
 
 const PATHS: { readonly [path: string]: { readonly [method: string]: Described } } = {
@@ -178,7 +179,11 @@ const PATHS: { readonly [path: string]: { readonly [method: string]: Described }
     },
   },
   "/api/threads/{id}/approve": {
-    post: { summary: "Approves a tool call that waits for approval", body: decision, gives: ref("Decided") },
+    post: {
+      summary: "Approves a tool call that waits for approval",
+      body: { ...decision, arguments: any },
+      gives: ref("Decided"),
+    },
   },
   "/api/threads/{id}/deny": {
     post: { summary: "Refuses a tool call that waits for approval", body: decision, gives: ref("Decided") },

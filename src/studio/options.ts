@@ -6,10 +6,10 @@ import type { SuggestedPrompt } from "./contract.ts";
 import { StudioError } from "./http/response.ts";
 
 /** Options that the Studio takes. `context` is required for an agent whose context cannot be undefined. */
-export type StudioOptions<Given extends AnyAgent = AnyAgent> = StudioFields & {
+export type StudioOptions<Agent extends AnyAgent = AnyAgent> = StudioFields & {
   /** The agent that answers. Default: the offline demo. */
-  readonly agent?: Given | undefined;
-} & StudioContext<AgentContext<Given>>;
+  readonly agent?: Agent | undefined;
+} & StudioContext<AgentContext<Agent>>;
 
 interface StudioFields {
   /** The store of the threads. Studio does not close it. Default: the store at `url`. */
@@ -57,7 +57,7 @@ type StudioContext<Context> = [Context] extends [never]
       };
 
 /** Where a Studio listens. The rest is as for `studioHandler`. */
-export type StartOptions<Given extends AnyAgent = AnyAgent> = StudioOptions<Given> & {
+export type StartOptions<Agent extends AnyAgent = AnyAgent> = StudioOptions<Agent> & {
   /** The TCP port. Default 4747; 0 takes any free port. */
   readonly port?: number | undefined;
   /** Default "127.0.0.1". */

@@ -23,8 +23,8 @@ const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|::1)$/;
  * console.log(info.status); // 200
  * await studio.stop();
  */
-export async function startStudio<Given extends AnyAgent = AnyAgent>(
-  given?: StartOptions<Given>,
+export async function startStudio<Agent extends AnyAgent = AnyAgent>(
+  given?: StartOptions<Agent>,
 ): Promise<RunningStudio> {
   const options = (given ?? {}) as StartOptions; // the context is of the agent
   checkStudioOptions("startStudio", options, { port: true, host: true });

@@ -123,6 +123,7 @@ const REASONS: Readonly<Record<EntryRule, string>> = {
   blank: "blank",
   before_replace: "before the lane was replaced",
   newer_summary: "a newer summary is used",
+  answer_cut: "only what was spoken is shown",
   malformed_summary: "this summary has no text or no toSeq",
   newer_replace: "a newer replacement is used",
   summaries_off: "the policy uses no summaries",

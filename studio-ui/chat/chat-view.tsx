@@ -9,7 +9,7 @@ import type { OpenThread } from "../state/open-thread.ts";
 import { route } from "../state/route.ts";
 import { Composer } from "./composer.tsx";
 import { type ChatItem, conversation } from "./conversation.ts";
-import { AssistantTurn, Line, Thinking, UserTurn } from "./turns.tsx";
+import { AssistantTurn, Line, Thinking, UserTurn, type Wait } from "./turns.tsx";
 import { Welcome } from "./welcome.tsx";
 
 const FIRST = 150;
@@ -70,7 +70,7 @@ export function ChatView({ thread }: { readonly thread: OpenThread }) {
 interface ItemProps {
   readonly item: ChatItem;
   readonly thread: OpenThread;
-  readonly waiting: ReadonlyMap<string, "approval" | "answer">;
+  readonly waiting: ReadonlyMap<string, Wait>;
 }
 
 function Item({ item, thread, waiting }: ItemProps) {

@@ -1,5 +1,6 @@
 import { useSignal } from "@preact/signals";
-import { escapeHidden, type JsonValue } from "heddle";
+import type { JsonValue } from "heddle";
+import { escapeHidden } from "heddle/ai-sdk";
 import type { ComponentChildren } from "preact";
 import { othersOf, textOf, thinkingOf } from "../parts/content.ts";
 import { count, moment, oneLine, time } from "../parts/format.ts";
@@ -37,7 +38,7 @@ export function UserTurn({ item }: { readonly item: Of<"user"> }) {
 interface AssistantProps {
   readonly item: Of<"assistant">;
   readonly thread: OpenThread;
-  readonly waiting: ReadonlyMap<string, "approval" | "answer">;
+  readonly waiting: ReadonlyMap<string, Wait>;
 }
 
 export function AssistantTurn({ item, thread, waiting }: AssistantProps) {
@@ -128,8 +129,8 @@ interface Props {
   readonly card: Card;
   readonly live: LiveTool | undefined;
   readonly thread: OpenThread;
-  /** Whether the call waits for an approval or an answer, according to the server. */
-  readonly waiting: "approval" | "answer" | undefined;
+  /** The kind of its wait, according to the server. */
+  readonly waiting: Wait | undefined;
 }
 
 function ToolCard({ card, live, thread, waiting }: Props) {
@@ -178,22 +179,22 @@ function ToolCard({ card, live, thread, waiting }: Props) {
   );
 }
 
-type State = "running" | "done" | "error" | "approval" | "answer" | "denied" | "interrupted";
+/** The kind of wait of a call. */
+export type Wait = "approval" | "answer" | "sleep";
+
+type State = Wait | "running" | "done" | "error" | "denied" | "interrupted";
 const WORDS: Readonly<Record<State, string>> = {
   running: "running",
   done: "done",
   error: "failed",
   approval: "needs approval",
   answer: "needs an answer",
+  sleep: "sleeps",
   denied: "denied",
   interrupted: "no result",
 };
 
-function stateOf(
-  { result, approval }: Card,
-  live: LiveTool | undefined,
-  wanted: "approval" | "answer" | undefined,
-): State {
+function stateOf({ result, approval }: Card, live: LiveTool | undefined, wanted: Wait | undefined): State {
   if (approval === "denied") return "denied";
   if (result !== undefined) return result.isError ? "error" : "done";
   if (wanted !== undefined) return wanted;

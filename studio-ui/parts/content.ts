@@ -1,4 +1,5 @@
-import { type Content, escapeHidden, type JsonObject, type JsonValue, type Part } from "heddle";
+import type { Content, JsonObject, JsonValue, Part } from "heddle";
+import { escapeHidden } from "heddle/ai-sdk";
 import { oneLine } from "./format.ts";
 
 /** Joins the text parts of a message content. */

@@ -47,6 +47,12 @@ export function lineOf({ kind, payload, refs = {} }: Pick<Entry, "kind" | "paylo
       return approvalLine(said);
     case "tool_started":
       return { tone: "tool", label: "started", text: String(said["name"]) };
+    case "sleep_started":
+      return {
+        tone: "tool",
+        label: "sleep",
+        text: `${said["name"]} until ${new Date(Number(said["until"])).toISOString()}`,
+      };
     case "instruction_start":
     case "instruction_end":
       return {
@@ -114,6 +120,8 @@ function noteText(said: JsonObject): string {
   if (end !== undefined) {
     return `request ${end["status"]}${end["terminationReason"] === undefined ? "" : ` · ${end["terminationReason"]}`}`;
   }
+  const { seq, characters } = (said["cut"] ?? {}) as JsonObject; // Heddle wrote the cut
+  if (seq !== undefined) return `of answer #${seq} only the first ${characters} characters were spoken`;
   const text = said["text"] ?? said["message"];
   return typeof text === "string" ? oneLine(text) : oneLine(JSON.stringify(said));
 }

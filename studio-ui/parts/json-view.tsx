@@ -1,4 +1,5 @@
-import { escapeHidden, type JsonValue } from "heddle";
+import type { JsonValue } from "heddle";
+import { escapeHidden } from "heddle/ai-sdk";
 import type { ComponentChildren } from "preact";
 import { showToast } from "../state/toasts.ts";
 import { Icon } from "./icon.tsx";

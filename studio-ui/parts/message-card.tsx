@@ -1,4 +1,5 @@
-import { escapeHidden, type Message } from "heddle";
+import type { Message } from "heddle";
+import { escapeHidden } from "heddle/ai-sdk";
 import type { Provenance } from "heddle/core";
 import type { ComponentChildren } from "preact";
 import { callsOf, othersOf, textOf, thinkingOf } from "./content.ts";

@@ -1,10 +1,12 @@
 import type { WaitingCall } from "../../agent/react/agent.ts";
 import type { Info, ThreadDetail } from "../../studio/contract.ts";
+import { isPlainObject, type JsonValue } from "../../thread/json.ts";
 import { AGENT_OPTIONS, CLIENT_OPTIONS, type CommandCall, type CommandOptions, defineCommand } from "../command.ts";
 import { asJson } from "../decision-prompt.ts";
 import { follow } from "../follow.ts";
 import { type Interrupts, interruptible } from "../interrupts.ts";
-import { badUsage, CliError, EXIT } from "../io.ts";
+import { badUsage, CliError, EXIT, type Io } from "../io.ts";
+import { readJson } from "../option-values.ts";
 import { type StudioClient, withClient } from "../studio-client.ts";
 import { pathOf } from "../studio-requests.ts";
 
@@ -66,10 +68,10 @@ function waitingCallFor(waiting: readonly WaitingCall[], { verdict, toolCallId }
   throw badUsage(`Several tool calls wait. Name one: ${ids}`);
 }
 
+const WAITS_FOR = { answer: "its result", approval: "approval", sleep: "its time" } as const;
+
 function nothingWaits(waiting: readonly WaitingCall[] = []): CliError {
-  const others = waiting.map(
-    ({ toolCallId, kind }) => `${toolCallId} for ${kind === "answer" ? "its result" : "approval"}`,
-  );
+  const others = waiting.map(({ toolCallId, kind }) => `${toolCallId} for ${WAITS_FOR[kind]}`);
   const message = `No such call waits in this thread.${others.length === 0 ? "" : ` Waiting: ${others.join(", ")}.`}`;
   return new CliError({ code: "not_waiting", exit: EXIT.refused, message });
 }
@@ -84,28 +86,61 @@ async function checkTools(client: StudioClient, waiting: readonly WaitingCall[])
   throw new CliError({ code: "tool_missing", exit: EXIT.refused, message });
 }
 
-export const approve = decisionCommand("approve", {
-  run: 'heddle approve last --reason "within the budget"',
-  does: "run the waiting call of the newest thread",
-});
+const REMEMBER_HELP = 'request, lane, thread, or a rule as JSON: {"pattern":{"to":"Ada"},"scope":"thread"}';
 
-export const deny = decisionCommand("deny", {
-  run: 'heddle deny last --reason "not this month"',
-  does: "refuse the waiting call; the model gets a denial",
-});
+const VERDICT_OPTIONS = {
+  reason: { type: "string", value: "text", help: "recorded with the decision" },
+  remember: { type: "string", value: "rule", help: `decide later calls of the tool too: ${REMEMBER_HELP}` },
+  ...DECISION_OPTIONS,
+} as const satisfies CommandOptions;
 
-function decisionCommand(verdict: "approve" | "deny", example: { readonly run: string; readonly does: string }) {
+const APPROVE_OPTIONS = {
+  arguments: { type: "string", value: "json", help: "run the call with these arguments; @file reads them from a file" },
+  ...VERDICT_OPTIONS,
+} as const satisfies CommandOptions;
+
+export const approve = decisionCommand("approve", APPROVE_OPTIONS, [
+  { run: 'heddle approve last --reason "within the budget"', does: "run the waiting call of the newest thread" },
+  { run: `heddle approve last --arguments '{"to":"Ada","euros":5}'`, does: "run it with other arguments" },
+  { run: "heddle approve last --remember thread", does: "run it, and later calls of this tool in the thread" },
+]);
+
+export const deny = decisionCommand("deny", VERDICT_OPTIONS, [
+  { run: 'heddle deny last --reason "not this month"', does: "refuse the waiting call; the model gets a denial" },
+]);
+
+/** The range of a rule for the tool of the call, or the rule. The host checks it. */
+async function ruleOf(io: Io, text: string): Promise<JsonValue> {
+  if (["request", "lane", "thread"].includes(text)) return { scope: text };
+  const rule = await readJson(io, text, `--remember must be ${REMEMBER_HELP}.`);
+  if (isPlainObject(rule)) return rule;
+  throw badUsage(`--remember must be ${REMEMBER_HELP}.`);
+}
+
+function decisionCommand(
+  verdict: "approve" | "deny",
+  options: typeof VERDICT_OPTIONS | typeof APPROVE_OPTIONS,
+  examples: readonly { readonly run: string; readonly does: string }[],
+) {
   return defineCommand({
     args: "<thread> [tool-call]",
-    options: { reason: { type: "string", value: "text", help: "recorded with the decision" }, ...DECISION_OPTIONS },
+    options: options as typeof APPROVE_OPTIONS, // `deny` has no arguments: the parser refuses them
     notes: [
       "The request continues in this process, and its answer is written to stdout. The id of the call is needed only if",
       "several calls wait.",
     ],
-    examples: [example],
-    run: (call) => {
+    examples,
+    run: async (call) => {
       const [thread = "", toolCallId] = call.args;
-      return decide(call, thread, { verdict, toolCallId, body: { reason: call.options.reason } });
+      const { reason, remember, arguments: edited } = call.options;
+      const body = {
+        reason,
+        ...(remember !== undefined && { remember: await ruleOf(call.io, remember) }),
+        ...(edited !== undefined && {
+          arguments: await readJson(call.io, edited, "--arguments must be JSON, or @file.json."),
+        }),
+      };
+      return decide(call, thread, { verdict, toolCallId, body });
     },
   });
 }

@@ -4,7 +4,7 @@ import type { RuntimePorts } from "../../runtime/ports.ts";
 /** Milliseconds that each tool takes, so that the user can see it run. */
 const TOOL_MS = 250;
 
-interface Given {
+interface DemoTiming {
   readonly after: RuntimePorts["after"];
   readonly isSlow: boolean;
 }
@@ -12,7 +12,7 @@ interface Given {
 /**
  * The demo's tools use no network: arithmetic, three tables, one tool that needs approval, and one that always fails.
  */
-export function demoTools({ after, isSlow }: Given) {
+export function demoTools({ after, isSlow }: DemoTiming) {
   const work = (): Promise<void> => new Promise((resolve) => (isSlow ? after(TOOL_MS, resolve) : resolve()));
   return {
     calculator: defineTool({

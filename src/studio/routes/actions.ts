@@ -2,6 +2,7 @@ import type { ContextOperation } from "../../lanes/context-operation.ts";
 import type { ContextPolicyInput } from "../../projection/policy/fields.ts";
 import type { AgentRequest } from "../../runtime/request/request.ts";
 import type { OperationAnswer } from "../../runtime/server/modify.ts";
+import type { DecideOptions } from "../../runtime/server/options.ts";
 import { threadNotFound } from "../../stores/errors.ts";
 import { firstWords } from "../../stores/sums.ts";
 import type { Content } from "../../thread/message.ts";
@@ -132,8 +133,14 @@ export function decide(verdict: "approve" | "deny"): (call: RouteCall) => Promis
     const body = await objectOf(request);
     const toolCallId = requiredText(body, "toolCallId");
     const [by, reason] = [optionalText(body, "by"), optionalText(body, "reason")];
+    const remember = optionalObject(body, "remember") as DecideOptions["remember"]; // the host checks it
+    const { arguments: edited } = body;
+    if (verdict === "deny" && edited !== undefined)
+      throw badField("arguments", "absent: a call that is denied does not run");
     const id = await checkExists(studio, param("id"));
-    await studio.host[verdict](id, toolCallId, { by, reason });
+    const options = { by, reason, remember };
+    if (verdict === "deny") await studio.host.deny(id, toolCallId, options);
+    else await studio.host.approve(id, toolCallId, { ...options, arguments: edited });
     void studio.resume(id);
     return json<DecisionResult>({ decided: true });
   };

@@ -64,9 +64,11 @@ async function openRequest(studio: Studio, { id, metadata }: Thread): Promise<Th
   const settings = await studio.settings;
   const { run } = (await loadAgent(studio.store, id, settings, studio.ports)).state;
   if (run === undefined) return undefined;
-  const waiting = run.calls.flatMap(({ call, status, question }): readonly WaitingCall[] => {
+  const waiting = run.calls.flatMap(({ call, status, question, deadline }): readonly WaitingCall[] => {
     const { id: toolCallId, name, arguments: given } = call;
     if (status === "approval_requested") return [{ toolCallId, name, arguments: given, kind: "approval" }];
+    if (status === "asleep")
+      return [{ toolCallId, name, arguments: given, kind: "sleep", ...(deadline !== undefined && { deadline }) }];
     if (status === "asked" && question)
       return [{ toolCallId, name, arguments: given, kind: "answer", question: question.value }];
     // An approved call has the status `started`. If its tool runs outside, the call still waits for its result.
