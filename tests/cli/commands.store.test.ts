@@ -237,6 +237,27 @@ describe("acting", () => {
     });
   });
 
+  test("a waiting call is approved with other arguments, and a rule decides later calls of the thread", async () => {
+    const cwd = await asked("Send 20 euros to Ada.");
+    expect(await run(["approve", "last", "--arguments", "{"], { cwd })).toMatchObject({ code: 2 });
+    expect(await run(["approve", "last", "--remember", "always"], { cwd })).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("--remember must be request, lane, thread"),
+    });
+    expect(await run(["deny", "last", "--arguments", "{}"], { cwd })).toMatchObject({ code: 2 });
+    const edited = ["--arguments", '{"to":"Bob","euros":5}', "--remember", "thread"];
+    expect(await run(["approve", "last", ...edited], { cwd })).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining("Done:"),
+    });
+    expect((await run(["show", "last"], { cwd })).stdout).toContain("Bob");
+    const { id } = (await jsonOf(["threads"], { cwd })).threads[0];
+    expect(await run(["ask", "--thread", id, "Send 7 euros to Eve."], { cwd })).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining("Done: 7 euros"),
+    });
+  });
+
   test("a waiting call is refused or cancelled by another command; if nothing waits, that is reported", async () => {
     const cwd = await asked("Send 20 euros to Ada.");
     expect(await run(["deny", "last", "--reason", "no"], { cwd })).toMatchObject({

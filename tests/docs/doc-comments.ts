@@ -29,7 +29,7 @@ const ENTRY_POINTS = {
 
 /** What an example may name without saying where it comes from. A new one that needs more is a line here. */
 const DECLARED = `
-import type { Entry, OpenStoreOptions, Reader, ThreadStore, Thread as AnyThread } from "heddle";
+import type { AskCommand, Entry, OpenStoreOptions, Reader, ThreadStore, Thread as AnyThread } from "heddle";
 import type { DatabaseDriver, StoreDriver } from "heddle/store";
 declare const store: ThreadStore;
 declare const thread: AnyThread;

@@ -45,7 +45,11 @@ describe.concurrent("what readers copy", () => {
 
   test("compiles", async () => {
     const tsc = join(root, "node_modules/typescript/bin/tsc");
-    const { stdout, stderr } = await run(process.execPath, [tsc, "-p", folder, "--pretty", "false"], folder);
+    const { stdout, stderr } = await run(
+      process.execPath,
+      [tsc, "-p", folder, "--pretty", "false", "--singleThreaded"],
+      folder,
+    );
     expect(`${stdout}${stderr}`.trim()).toBe("");
   });
 

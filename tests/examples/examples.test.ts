@@ -37,14 +37,15 @@ ai_message by acme:small
 ai_message by acme:thorough`,
   "plan-and-build": `
 plan: sum subtracts. Replace the minus.
-refused: {"error":{"type":"tool_unknown","message":"There is no tool of this name. The tools are: read."}}
+refused: {"error":{"type":"denied","message":"The call was not approved and did not run: it changes a file, and this is a plan."}}
 the file: export const sum = (a, b) => a - b;
+rule of build: allow edit
 build: Fixed.
 the file: export const sum = (a, b) => a + b;
 It adds two numbers.
-Find out what to do. Change nothing. read
-Find out what to do. Change nothing. read
-Find out what to do. Change nothing. read
+Find out what to do. Change nothing. read edit
+Find out what to do. Change nothing. read edit
+Find out what to do. Change nothing. read edit
 Do what was planned. read edit
 Do what was planned. read edit
 Do what was planned. read edit`,

@@ -72,6 +72,8 @@ describe("Postgres: a process that is frozen with an append in flight", () => {
     });
     const answer = append(frozen);
     await untilBlocked();
+    frozen.send("SIGUSR2");
+    await untilAt(frozen, "everything is sent");
     await frozen.freeze();
     await release();
     await takeOver(database);

@@ -73,7 +73,7 @@ test.each(["true", "false"])(
   async (exact) => {
     writeFileSync(join(home, "types.ts"), 'export * from "heddle";\nexport * as providers from "heddle/providers";\n');
     const flags =
-      "--ignoreConfig --noEmit --strict --module nodenext --target es2022 --lib esnext,dom --skipLibCheck false";
+      "--ignoreConfig --singleThreaded --noEmit --strict --module nodenext --target es2022 --lib esnext,dom --skipLibCheck false";
     const options = [...flags.split(" "), "--types", "", "--exactOptionalPropertyTypes", exact];
     const tsc = join(root, "node_modules/typescript/bin/tsc");
     const { stdout } = await run(process.execPath, [tsc, "types.ts", ...options], { cwd: home }).catch(

@@ -71,7 +71,7 @@ export const response = async () => {
 };
 `;
 
-const OPTIONS = "--ignoreConfig --target es2023 --module nodenext --strict --types node";
+const OPTIONS = "--ignoreConfig --singleThreaded --target es2023 --module nodenext --strict --types node";
 
 /** What tsc says to a program, or to several, in a folder where heddle is installed. */
 async function compiled(

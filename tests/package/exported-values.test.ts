@@ -30,8 +30,13 @@ function moduleOf(entry: string): string {
     ${lines.join("\n")}`;
 }
 
+/** The parsed files of packages, by the options of their programs. Parsing them takes longer than checking a program. */
+const parsed = new Map<ts.CompilerOptions, Map<string, ts.SourceFile | undefined>>();
+
 /** The oldest TypeScript that the README promises. It comes with its own library files, and is used through its API. */
 function problemsOfOldest(folder: string, files: readonly string[], options: ts.CompilerOptions): string {
+  const known = parsed.get(options) ?? new Map<string, ts.SourceFile | undefined>();
+  parsed.set(options, known);
   const host = ts.createCompilerHost(options);
   const { fileExists, getSourceFile, readFile } = host;
   const libraryText = (path: string) =>
@@ -43,7 +48,14 @@ function problemsOfOldest(folder: string, files: readonly string[], options: ts.
   host.readFile = (path) => libraryText(path) ?? readFile(path);
   host.getSourceFile = (path, target, ...rest) => {
     const text = libraryText(path);
-    return text === undefined ? getSourceFile(path, target, ...rest) : ts.createSourceFile(path, text, target);
+    if (text === undefined && !path.includes("/node_modules/")) return getSourceFile(path, target, ...rest);
+    const found = known.has(path)
+      ? known.get(path)
+      : text === undefined
+        ? getSourceFile(path, target, ...rest)
+        : ts.createSourceFile(path, text, target);
+    known.set(path, found);
+    return found;
   };
   const program = ts.createProgram(
     files.map((file) => join(folder, file)),
@@ -61,7 +73,7 @@ async function problemsOfNewest(folder: string, files: readonly string[], flags:
   const tsc = join(root, "node_modules/typescript/bin/tsc");
   const { stdout, stderr } = await run(
     process.execPath,
-    [tsc, "--ignoreConfig", ...flags.split(" "), ...files],
+    [tsc, "--ignoreConfig", "--singleThreaded", ...flags.split(" "), ...files],
     folder,
   );
   return stdout + stderr;

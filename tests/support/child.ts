@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
+import { bundledScript } from "./bundled-script.ts";
 import { processTable } from "./postgres/process-table.ts";
 import { until } from "./postgres/until.ts";
 
@@ -13,8 +13,8 @@ export interface Child {
   wrote(count: number): Promise<void>;
   /** Writes a line to its standard input. */
   tell(line: string): void;
-  /** SIGSTOP freezes it, and SIGCONT has it continue. */
-  send(signal: "SIGSTOP" | "SIGCONT"): void;
+  /** SIGSTOP freezes it, and SIGCONT has it continue. What SIGUSR2 does is up to the program. */
+  send(signal: "SIGSTOP" | "SIGCONT" | "SIGUSR2"): void;
   /** Sends SIGSTOP, and resolves when the process runs no more. */
   freeze(): Promise<void>;
   /** SIGKILL: nothing in it gets a last word. */
@@ -24,11 +24,11 @@ export interface Child {
 }
 
 /**
- * Runs a TypeScript file as Node runs it, with its types stripped. What it hands to `writeSync(1, ...)` counts as given
+ * Runs a TypeScript file in a process of its own. What it hands to `writeSync(1, ...)` counts as given
  * the moment that returns: it lies in the pipe, whatever happens to the process.
  */
 export function startChild(script: URL, ...args: readonly string[]): Child {
-  const child = spawn(process.execPath, [fileURLToPath(script), ...args], { stdio: ["pipe", "pipe", "pipe"] });
+  const child = spawn(process.execPath, [bundledScript(script), ...args], { stdio: ["pipe", "pipe", "pipe"] });
   onTestFinished(() => void child.kill("SIGKILL"));
   child.stdin.on("error", () => {}); // it was killed before it read
   const lines: string[] = [];

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { escapeHidden } from "heddle";
+import { escapeHidden } from "heddle/ai-sdk";
 import { expect, test } from "vitest";
 import { codePoint } from "../support/code-point.ts";
 

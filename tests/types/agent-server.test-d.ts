@@ -159,3 +159,19 @@ test("servers and hosts are classes, which only `start` and `create` construct",
   const value: unknown = store;
   if (value instanceof AgentServer) expectTypeOf(value.threadId).toEqualTypeOf<string>();
 });
+
+describe("a host", () => {
+  type Overloaded = "ask" | "cancel" | "waiting";
+  type OfThread = Exclude<keyof AgentServer, "threadId" | "request" | "stop" | typeof Symbol.asyncDispose>;
+  type Plain = Exclude<OfThread, Overloaded>;
+
+  test("has all methods of a server", () => {
+    expectTypeOf<Exclude<OfThread, keyof AgentHost>>().toBeNever();
+  });
+
+  test("takes the thread id first, and answers as a server does", () => {
+    expectTypeOf<AgentHost>().toExtend<{
+      [Name in Plain]: (threadId: string, ...args: Parameters<AgentServer[Name]>) => ReturnType<AgentServer[Name]>;
+    }>();
+  });
+});

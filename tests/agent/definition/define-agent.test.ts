@@ -36,7 +36,23 @@ test("models, lists of them and modes are checked", () => {
   expect(() => define({ model, modes: [] })).toThrow(/modes must be an object of modes by name/);
   expect(() => define({ model, modes: { plan: "x" } })).toThrow(/modes has "plan", which is no object/);
   expect(() => define({ model, modes: { plan: { tool: [] } } })).toThrow(/whose tool is not a field of a mode/);
+  const read = { inputSchema: { type: "object" }, execute: () => "" };
+  const plan = (...names: string[]) => ({ model, tools: { read }, modes: { plan: { tools: names } } });
+  expect(() => define(plan("reads"))).toThrow(/modes.plan.tools names reads, .* Did you mean read\?/);
+  expect(() => define(plan("read", "shell"))).toThrow(/names shell, .* It has: read. .* give resolveTool/);
+  expect(() => define({ ...plan("shell"), resolveTool: () => undefined })).not.toThrow();
   expect(() => define({ model, modes: { plan: { tools: "read" } } })).toThrow(/whose tools must be a list of names/);
+  const ruled =
+    (...rules: unknown[]) =>
+    () =>
+      define({ model, modes: { plan: { rules } } });
+  expect(ruled({ tool: "edit", verdict: "deny", pattern: { path: "*" }, reason: "No." })).not.toThrow();
+  expect(ruled({ tool: "edit", verdict: "ask" })).toThrow(/whose rules are wrong: The verdict of a rule/);
+  expect(ruled({ tool: "edit", verdict: "deny", scope: "lane" })).toThrow(
+    /whose rules have "scope", which is not a field/,
+  );
+  expect(ruled({ tool: "edit", verdict: "deny", reason: 1 })).toThrow(/whose rules have a reason that is not text/);
+  expect(() => define({ model, modes: { plan: { rules: {} } } })).toThrow(/whose rules must be a list of rules/);
   expect(() => define({ model: [] })).toThrow(/model must not be an empty list/);
   expect(() => define({ model: ["openai:gpt-5", 5] })).toThrow(/model must be a language model of the AI SDK/);
 });

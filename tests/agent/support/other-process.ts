@@ -10,7 +10,7 @@ export function endedElsewhere(n: number): EntryInput {
 /** Another process has started a request. */
 export const ASKED_ELSEWHERE: EntryInput = askEntry(
   { requestId: "req_other", runId: "run_other", lane: "default", refs: {} },
-  "And 3+3?",
+  { content: "And 3+3?" },
   {},
   "calculator",
 );

@@ -5,7 +5,7 @@ import axe from "axe-core";
 import { type AnyAgent, memoryStore, type ThreadStore } from "heddle";
 import { demoAgent, type RunningStudio, startStudio } from "heddle/studio";
 import type { Browser, Page } from "playwright-core";
-import { afterAll, inject } from "vitest";
+import { inject } from "vitest";
 import { buildStudio } from "../../../scripts/build-studio.ts";
 import { launch } from "./browser.ts";
 import type { HandClock } from "./hand-clock.ts";
@@ -21,7 +21,7 @@ export const chromium = inject("chromium");
 
 let ui: string | undefined;
 
-/** The page, built afresh for the tests of a file, so that what is tested is what stands in the sources. */
+/** The page, built once in each worker, so that the sources are tested. */
 export async function builtPage(): Promise<string> {
   if (ui !== undefined) return ui;
   const folder = mkdtempSync(join(tmpdir(), "heddle-ui-"));
@@ -32,9 +32,8 @@ export async function builtPage(): Promise<string> {
 }
 
 let shared: Promise<Browser> | undefined;
-/** One for all the stages of a file; what a window keeps is its own. */
+/** One for all stages of a worker, with which it ends. Each window has its own cookies and storage. */
 const sharedBrowser = (): Promise<Browser> => (shared ??= launchBrowser());
-afterAll(async () => (await shared)?.close());
 
 export interface StageOptions {
   readonly store?: ThreadStore;

@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
-import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
+import { bundledScript } from "../../support/bundled-script.ts";
 
-const DOOR = fileURLToPath(new URL("../../../src/cli.ts", import.meta.url));
+const CLI = new URL("../../../src/cli.ts", import.meta.url);
 
 export interface Ended {
   readonly code: number | null;
@@ -26,10 +26,8 @@ export class Heddle {
   ) {
     const { PATH, HOME, NODE_COMPILE_CACHE } = process.env;
     const clean = { PATH, HOME, NODE_COMPILE_CACHE, TERM: "xterm", ...env };
-    const [command = "", ...given] =
-      columns === undefined
-        ? [process.execPath, DOOR, ...args]
-        : onTerminal([process.execPath, DOOR, ...args], columns);
+    const line = [process.execPath, bundledScript(CLI), ...args];
+    const [command = "", ...given] = columns === undefined ? line : onTerminal(line, columns);
     this.child = spawn(command, given, { cwd, env: clean, stdio: ["pipe", "pipe", "pipe"] });
     onTestFinished(() => void this.child.kill("SIGKILL"));
     this.child.stdin?.on("error", () => {}); // it ended before it read

@@ -27,6 +27,9 @@ const { epoch } = await store.claim(threadId, { holder: "frozen", lease });
 for (const id of ["first", "second"]) await store.append(threadId, { id, kind: "note" }, { epoch }); // statements are prepared
 tell({ epoch });
 
+// What is queued for the server is written at the end of a turn of the event loop.
+process.on("SIGUSR2", () => setImmediate(() => setImmediate(() => tell({ at: "everything is sent" }))));
+
 for await (const _ of createInterface({ input: process.stdin })) {
   sql.before = pauseAt;
   try {

@@ -62,7 +62,10 @@ describe("a decision where another process holds the thread goes by entry, and t
     await comesToWait(await end(holder.ask("thread_1", "Pay")));
     const other = make({ agent: careful([]).agent });
     const rev = (await store.load("thread_1"))?.rev;
-    await expect(other.approve("thread_1", "call_x")).rejects.toMatchObject({ code: "not_waiting" });
+    await expect(other.approve("thread_1", "call_x")).rejects.toMatchObject({
+      code: "not_waiting",
+      message: "No call call_x is known. These wait: call_p.",
+    });
     await expect(other.answer("thread_1", "call_p", 1)).rejects.toMatchObject({ code: "not_waiting" });
     expect((await store.load("thread_1"))?.rev).toBe(rev);
     await end(holder.stop());

@@ -44,6 +44,23 @@ describe("a host that has released a waiting thread", () => {
     await at.end(host.stop());
   });
 
+  test("counts a number of milliseconds from the call, also when another process holds the thread", async () => {
+    const at = await house();
+    const host = at.host({ agent: agentOf([{ hang: true }, { hang: true }]), claimWaitMs: 10_000 });
+    const stored = async () =>
+      (await at.store.load("thread_1"))?.toArray().flatMap(({ payload }) => payload["options"]);
+    const { epoch } = await at.store.claim("thread_1", { holder: "other", ttlMs: 60_000 });
+    const deadline = at.ports.clock() + 20_000;
+    const asked = host.ask("thread_1", "Pay.", { deadline: 20_000 });
+    await at.pass(4_000);
+    await at.store.release("thread_1", epoch);
+    await at.pass(4_000);
+    const { id } = await at.end(asked);
+    expect(await stored()).toEqual([{ deadline }]);
+    await at.end(host.cancel("thread_1", id));
+    await at.end(host.stop());
+  });
+
   test("waits for the claim of another process, which may be dead", async () => {
     const at = await house();
     const host = at.host({ agent: agentOf([PAY, "Not paid."], config(60_000)), idleMs: 1_000, claimWaitMs: 0 });
@@ -68,13 +85,13 @@ describe.each(STORES)("a host that starts, %s", (_name, open) => {
   test("takes the waiting threads whose deadline has passed, and keeps the later ones", async () => {
     const { host: make, store } = await house(await open(), realTime());
     const first = make({ agent: agentOf([PAY, PAY, PAY, PAY], config()) });
-    await first.ask("thread_past", "Pay.", { deadline: 500 });
-    await first.ask("thread_soon", "Pay.", { deadline: 2_500 });
+    await first.ask("thread_past", "Pay.", { deadline: 1_500 });
+    await first.ask("thread_soon", "Pay.", { deadline: 4_500 });
     await first.ask("thread_ever", "Pay.");
     for (const id of ["thread_past", "thread_soon", "thread_ever"])
       await expect.poll(async () => (await first.waiting(id)).length, { timeout: 5_000 }).toBe(1);
     await first.stop();
-    await new Promise((resolve) => setTimeout(resolve, 600));
+    await new Promise((resolve) => setTimeout(resolve, 1_600));
     const second = make({ agent: agentOf([], config()) });
     const failed = async () => (await store.list({ status: "failed" })).threads.map(({ id }) => id).toSorted();
     await second.recover();

@@ -204,3 +204,34 @@ test("requests that are live in this host take no place of recover, and are not 
   await end(host.stop({ graceMs: 0 }));
   expect((await store.list({ order: "id" })).threads.map(({ status }) => status)).toContain("completed");
 });
+
+test.each([
+  ["recover: fail", { recover: "fail" }, {}],
+  ["a deadline", {}, { deadline: 5_000 }],
+] as const)("recover names a request that it closed as failed: %s", async (_why, config, options) => {
+  const { host: make, end, pass, store } = await house();
+  const crashed = make({ agent: agentOf([{ hang: true }]) });
+  const { id } = await end(crashed.ask("thread_a", "Hi", options));
+  await end(crashed.stop({ graceMs: 0 }));
+  await pass(6_000);
+  const host = make({ agent: agentOf([], config) });
+  expect(await end(host.recover())).toEqual({ threads: ["thread_a"], requests: [id] });
+  expect((await store.load("thread_a"))?.metadata["status"]).toBe("failed");
+  expect(await end(host.recover())).toEqual({ threads: [], requests: [] });
+  await end(host.stop());
+});
+
+test("recover reports the ends that a process could not report before it stopped", async () => {
+  const { host: make, end, pass, store } = await house();
+  const hangs = make({ agent: agentOf(["One.", "Two."], { onRequestEnd: () => gate().promise }), holder: "node" });
+  for (const id of ["thread_1", "thread_2"]) await end((await end(hangs.ask(id, "Go.", { requestId: id }))).result);
+  await pass(1_000);
+  const heard: string[] = [];
+  const onRequestEnd = ({ requestId }: { readonly requestId: string }) => void heard.push(requestId);
+  const host = make({ agent: agentOf([], { onRequestEnd }), holder: "node" }); // the process has died
+  await end(host.recover());
+  await pass(1_000);
+  expect(heard.toSorted()).toEqual(["thread_1", "thread_2"]);
+  expect(await store.list({ metadata: { unreportedEnd: true } })).toMatchObject({ threads: [] });
+  await end(host.stop());
+});

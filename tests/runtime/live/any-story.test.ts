@@ -180,11 +180,11 @@ function signalOf(world: World, [kind, choice]: Move): LiveSignal | undefined {
     case "read":
       if (choice === 3) return { type: "look", reply: reply() };
       if (choice === 4) return { type: "withdraw", requestId: `req_${world.asks.length}`, error: WHY, reply: reply() };
-      return choice < 3 ? { type: "mend", reply: reply() } : { type: "read", read: () => 1, reply: reply() };
+      return choice < 3 ? { type: "reload", reply: reply() } : { type: "read", read: () => 1, reply: reply() };
     case "lost":
       return { type: "lost", error: ERRORS[choice % 4] };
     case "timer":
-      return { type: "timer", name: (["mend", "note", "limit", "mend"] as const)[choice % 4] ?? "mend" };
+      return { type: "timer", name: (["reload", "note", "limit", "reload"] as const)[choice % 4] ?? "reload" };
     case "stray": {
       const strays: readonly LiveSignal[] = [
         { type: "minted", id: "0" },

@@ -32,7 +32,7 @@ import {
   written,
 } from "./live-thread.ts";
 
-const mend: LiveSignal = { type: "timer", name: "mend" };
+const reload: LiveSignal = { type: "timer", name: "reload" };
 const lost = (error: unknown): LiveSignal => ({ type: "lost", error });
 const CLOSED = new StoreError({ code: "store_closed", message: "The store is closed." });
 
@@ -40,7 +40,7 @@ test.each([operationRow(), row("s1", "Be brief.")])(
   "a waiting $type that is taken before the request is resumed does not let the request wait",
   (one) => {
     const away = decided(calling(["look"]), lost(AWAY));
-    const reading = decided(away, mend);
+    const reading = decided(away, reload);
     const resumed = decided(reading, restored(reading, { rows: [one] }));
     expect(types(resumed)).not.toContain("rest");
     expect(resumed.live.request?.phase).toBe("running");
@@ -59,7 +59,7 @@ test("when the store is away and then another process has the thread, nothing is
     retryMs: 0,
   });
   expect(taken.effects).toEqual([
-    { type: "timer", name: "mend", ms: undefined },
+    { type: "timer", name: "reload", ms: undefined },
     { type: "lost", error: TAKEN },
   ]);
   expect(decided(taken, lost(AWAY))).toMatchObject({ live: taken.live, effects: [] });
@@ -93,7 +93,7 @@ describe("an error", () => {
   test("that is not known has the code of the runtime", () => {
     expect(decided(idle(), lost(WHY)).live.broken?.failure).toEqual({
       code: "runtime_failed",
-      message: "The runtime met an error that it does not know.",
+      message: "Unexpected internal error. See `cause`.",
     });
   });
 
@@ -103,7 +103,7 @@ describe("an error", () => {
     const { code, message, retryable } = AWAY;
     expect(find(broken, "suspend").error).toMatchObject({ failure: { code, message, retryable }, cause: AWAY });
     expect(find(broken, "follow").fromSeq).toBeUndefined();
-    expect(find(broken, "timer")).toEqual({ type: "timer", name: "mend", ms: 1000 });
+    expect(find(broken, "timer")).toEqual({ type: "timer", name: "reload", ms: 1000 });
     expect(broken.live).toMatchObject({ work: [], request: { phase: "suspended" } });
   });
 
@@ -124,7 +124,7 @@ describe("an error", () => {
     expect(broken.effects).toMatchObject([
       { type: "interrupt", reason: { code, message } },
       { type: "follow", fromSeq: undefined },
-      { type: "timer", name: "mend", ms: undefined },
+      { type: "timer", name: "reload", ms: undefined },
       { type: "restore", id: broken.live.hold?.id, confirm: false },
     ]);
     expect(broken.live.request?.phase).toBe("running");
@@ -136,7 +136,7 @@ describe("an error", () => {
     const putting = decided(open, answer(open, ["look"]));
     const broken = decided(putting, lost(OUT_OF_SPACE));
     expect(types(broken)).toEqual(["interrupt", "follow", "next"]);
-    expect(broken.queue).toEqual([mend]);
+    expect(broken.queue).toEqual([reload]);
     const after = decided(broken, appended(putting));
     expect(types(after)).toContain("restore");
     expect(types(after)).not.toContain("start");
@@ -156,7 +156,7 @@ describe("an error", () => {
     expect(read.live).toMatchObject({ broken: undefined, nextRetryMs: 2000 });
     const second = decided(read, failed(read, OUT_OF_SPACE));
     expect(types(second)).toEqual(["interrupt", "follow", "interrupt", "suspend", "timer"]);
-    expect(find(second, "timer")).toEqual({ type: "timer", name: "mend", ms: 2000 });
+    expect(find(second, "timer")).toEqual({ type: "timer", name: "reload", ms: 2000 });
     expect(find(second, "suspend").suspension).toEqual({ reason: "store" });
     expect(find(second, "suspend").error).toMatchObject({ failure: { code: "store_failed" }, cause: OUT_OF_SPACE });
     expect(types(second)).not.toContain("restore");
@@ -170,7 +170,7 @@ describe("the log that cannot be read", () => {
     for (let index = 0; index < 9; index++) {
       story = decided(story, failed(story, OUT_OF_SPACE));
       waits.push(find(story, "timer").ms);
-      story = decided(story, mend);
+      story = decided(story, reload);
     }
     expect(waits).toEqual([1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000, 60_000]);
   });
@@ -231,7 +231,7 @@ describe("a command while the log cannot be written", () => {
     const live = { ...reading.live, hold: undefined };
     const again = decided(live, { ...command(cancel), hasWaited: true } as LiveSignal);
     expect(again.effects).toEqual([{ type: "settle", reply: "r", error: AWAY }]);
-    expect(decided(live, { type: "mend", reply: "m", hasWaited: true }).effects).toEqual([
+    expect(decided(live, { type: "reload", reply: "m", hasWaited: true }).effects).toEqual([
       { type: "settle", reply: "m", error: AWAY },
     ]);
   });
@@ -242,8 +242,8 @@ describe("a command while the log cannot be written", () => {
   });
 
   test("that only asks to read the log is answered when it was read", () => {
-    expect(decided(idle(), { type: "mend", reply: "m" }).effects).toEqual([{ type: "settle", reply: "m" }]);
-    const reading = decided(away(), { type: "mend", reply: "m" });
+    expect(decided(idle(), { type: "reload", reply: "m" }).effects).toEqual([{ type: "settle", reply: "m" }]);
+    const reading = decided(away(), { type: "reload", reply: "m" });
     expect(types(reading)).toEqual(["timer", "restore"]);
     const read = written(reading, restored(reading));
     expect(find(read, "settle")).toEqual({ type: "settle", reply: "m" });
@@ -262,7 +262,7 @@ describe("a command while the log cannot be written", () => {
 describe("the log that was read again", () => {
   test("resumes a request that was suspended, as the same attempt", () => {
     const away = decided(calling(["look"]), lost(AWAY));
-    const reading = decided(away, mend);
+    const reading = decided(away, reload);
     const read = decided(reading, restored(reading, { rows: [row("s1", "Be brief.")] }));
     expect(all(read, "next").slice(0, 3)).toMatchObject([
       { signal: { signal: { type: "steer", id: "s1" } } },
@@ -275,7 +275,7 @@ describe("the log that was read again", () => {
 
   test("keeps the prompt of the request and the settings of the agent", () => {
     const open = written(idle(), asking, { ...prepared, given: { systemPrompt: "In verse." } } as LiveSignal);
-    const reading = decided(decided(open, lost(AWAY)), mend);
+    const reading = decided(decided(open, lost(AWAY)), reload);
     const other = idle({ name: "other" }).agent;
     const read = decided(
       reading,
@@ -283,7 +283,7 @@ describe("the log that was read again", () => {
     );
     expect(read.live.agent.settings).toBe(open.live.agent.settings);
     expect(find(read, "start").directive).toMatchObject({ messages: [{ content: "In verse." }, {}] });
-    const plain = decided(decided(running(), lost(AWAY)), mend);
+    const plain = decided(decided(running(), lost(AWAY)), reload);
     const resumed = decided(plain, restored(plain));
     expect(resumed.live.agent.flight.systemPrompt).toBeUndefined();
     const signal = all(resumed, "next")[0]?.signal;
@@ -298,7 +298,7 @@ describe("the log that was read again", () => {
         command({ type: "steer", id: "s1", steer: "follow_up", content: "More." }),
         command({ type: "context_op", operation: replace }),
       );
-      const away = decided({ ...steered.live, postsCommands }, lost(AWAY), mend);
+      const away = decided({ ...steered.live, postsCommands }, lost(AWAY), reload);
       const read = decided(away, restored(away));
       expect(read.live.agent.flight.steers.map(({ id }) => id)).toEqual(postsCommands ? [] : ["s1"]);
       expect(read.live.agent.flight.deferred.map(({ id }) => id)).toEqual(postsCommands ? [] : ["op_1"]);
@@ -328,7 +328,7 @@ describe("the log that was read again", () => {
   test("emits the end of a request that has ended in the log", () => {
     const open = calling(["sign"]);
     const elsewhere = written(written(open, fromTool(open, "approval_needed")), command(cancel)).live.agent;
-    const reading = decided(decided(open, lost(AWAY)), mend);
+    const reading = decided(decided(open, lost(AWAY)), reload);
     const flight = { ...idle().agent.flight };
     const read = decided(reading, restored(reading, { agent: { ...elsewhere, flight }, rows: [row("s1", "Late.")] }));
     expect(find(read, "open_request")).toMatchObject({ requestId: "req_1", firstEventSeq: 1 });
@@ -368,7 +368,7 @@ describe("a request whose store was away", () => {
   function away(times: number) {
     let story = calling(["sign"]);
     for (let index = 0; index < times; index++) {
-      const reading = decided(decided(story, lost(AWAY)), mend);
+      const reading = decided(decided(story, lost(AWAY)), reload);
       if (index === times - 1) return reading;
       story = written(reading, restored(reading));
     }
@@ -385,20 +385,20 @@ describe("a request whose store was away", () => {
 
   test("is counted apart from the request before", () => {
     const live = { ...decided(calling(["sign"]), lost(AWAY)).live, resumes: { of: "req_0", count: 3 } };
-    expect(decided(live, mend).live.resumes).toEqual({ of: "req_1", count: 1 });
+    expect(decided(live, reload).live.resumes).toEqual({ of: "req_1", count: 1 });
   });
 
   test("is not resumed by an agent that fails what was interrupted", () => {
     const open = calling(["sign"], idle({}, { recover: "fail" }));
-    const reading = decided(decided(open, lost(AWAY)), mend);
+    const reading = decided(decided(open, lost(AWAY)), reload);
     expect(find(reading, "restore").confirm).toBe(false);
     expect(reading.live.resumes).toEqual({ of: undefined, count: 0 });
-    expect(find(decided(decided(idle(), lost(AWAY)), mend), "restore").confirm).toBe(false);
+    expect(find(decided(decided(idle(), lost(AWAY)), reload), "restore").confirm).toBe(false);
   });
 
   test("does not take the result of work that was begun before", () => {
     const open = running();
-    const reading = decided(decided(open, lost(AWAY)), mend);
+    const reading = decided(decided(open, lost(AWAY)), reload);
     const read = decided(reading, restored(reading));
     expect(decided(read, answer(open))).toMatchObject({ live: read.live, effects: [] });
   });

@@ -131,7 +131,7 @@ describe("an append that fails", () => {
     expect(decided(again.live, appended(again)).live.nextRetryMs).toBeUndefined();
     const still = decided(again.live, { type: "failed", id: find(again, "append").id, error: OUT_OF_SPACE });
     expect(types(still)).not.toContain("restore");
-    expect(find(still, "timer")).toMatchObject({ name: "mend", ms: 2000 });
+    expect(find(still, "timer")).toMatchObject({ name: "reload", ms: 2000 });
     expect(find(still, "suspend")).toMatchObject({ suspension: { reason: "store" } });
   });
 
@@ -141,9 +141,9 @@ describe("an append that fails", () => {
     const broken = decided(cancelled.live, { type: "failed", id: find(cancelled, "append").id, error: AWAY });
     expect(types(broken)).toEqual(expect.arrayContaining(["interrupt", "suspend"]));
     expect(broken.live.request?.phase).toBe("suspended");
-    const mending = decided(broken.live, { type: "timer", name: "mend" });
-    expect(find(mending, "restore").confirm).toBe(true);
-    const resumed = decided(mending.live, restored(mending));
+    const reloading = decided(broken.live, { type: "timer", name: "reload" });
+    expect(find(reloading, "restore").confirm).toBe(true);
+    const resumed = decided(reloading.live, restored(reloading));
     const { id } = find(request, "start");
     const late: LiveSignal = {
       type: "agent",

@@ -69,7 +69,7 @@ describe("a request", () => {
     const open = running();
     const over = decided(open, answer(open));
     const done = decided(over, appended(over));
-    expect(types(done)).toEqual(["emit", "emit", "forget", "follow", "complete", "next", "shorten"]);
+    expect(types(done)).toEqual(["emit", "emit", "forget", "follow", "complete", "next", "next", "shorten"]);
     expect(events(done)).toEqual(["llm_completed", "request_completed"]);
     const { last } = done.live.agent.state;
     expect(find(done, "complete")).toEqual({
@@ -89,9 +89,10 @@ describe("a request", () => {
     };
     const after = decided(done, { ...shortened(done), agent: short } as LiveSignal);
     expect(after.live.agent).toEqual({ ...done.live.agent, thread: short.thread, state: short.state });
-    expect(after.live).toMatchObject({ hold: undefined });
-    const { effects, live } = decided(done, { type: "failed", id: done.live.hold?.id ?? "", error: WHY });
-    expect([effects, live.agent, live.broken]).toEqual([[], done.live.agent, undefined]);
+    expect(after.live.hold).toMatchObject({ type: "read_inbox" });
+    const failure = decided(done, { type: "failed", id: done.live.hold?.id ?? "", error: WHY });
+    const { agent, broken } = failure.live;
+    expect([types(failure), agent, broken]).toEqual([["read_inbox"], done.live.agent, undefined]);
   });
 
   test("is not shortened while it is open, the log cannot be written, or the thread is being released", () => {
@@ -289,8 +290,8 @@ describe("a directive of a request that is not the current one", () => {
     const { live } = running();
     const over = overLive();
     const stop = { type: "stop", requestId: "req_1", runId: idsOf(live).runId, status: "completed" } as const;
-    expect(types(performed(live, stop))).toEqual(["forget", "follow", "next"]);
-    expect(types(performed(over, { ...stop, runId: idsOf(over).runId }))).toEqual(["forget", "follow", "next"]);
+    expect(types(performed(live, stop))).toEqual(["forget", "follow", "next", "next"]);
+    expect(types(performed(over, { ...stop, runId: idsOf(over).runId }))).toEqual(["forget", "follow", "next", "next"]);
   });
 });
 

@@ -8,7 +8,7 @@ import type { Command } from "../../../src/stores/command.ts";
 import { StaleHolderError, StoreError } from "../../../src/stores/errors.ts";
 import type { Entry } from "../../../src/thread/entry.ts";
 
-export const NOW: Moment = { now: 0, eventSeq: 0, threadId: "thread_t", waiting: 0 };
+export const NOW: Moment = { now: 0, clock: 0, eventSeq: 0, threadId: "thread_t", waiting: 0 };
 
 /** The errors of an append: nothing was written, the store is away, another process has the thread. */
 export const OUT_OF_SPACE = new StoreError({ code: "store_failed", message: "The disk is full." });
@@ -73,11 +73,19 @@ export function written(start: Start, ...signals: readonly LiveSignal[]): Story 
 
 export function writtenAt(moment: Partial<Moment>, start: Start, ...signals: readonly LiveSignal[]): Story {
   let last = decidedAt(moment, start, ...signals);
-  for (let { hold } = last.live; hold?.type === "append" || hold?.type === "shorten"; { hold } = last.live) {
-    const next = decidedAt(moment, last, hold.type === "append" ? appended(last) : shortened(last));
+  for (let done = doneWith(last); done !== undefined; done = doneWith(last)) {
+    const next = decidedAt(moment, last, done);
     last = { ...next, effects: [...last.effects, ...next.effects] };
   }
   return last;
+}
+
+/** The answer to an append, or to an effect at the end of a request. */
+function doneWith(last: Story): LiveSignal | undefined {
+  const { hold, inbox } = last.live;
+  if (hold?.type === "append") return appended(last);
+  if (hold?.type === "shorten") return shortened(last);
+  return hold?.type === "read_inbox" && hold.turn === undefined && inbox.size === 0 ? inboxRead(last) : undefined;
 }
 
 export function types({ effects }: Decision): readonly Effect["type"][] {
@@ -129,6 +137,11 @@ export function appended({ live: { agent, hold } }: Decision): LiveSignal {
 /** The thread of a request that has ended was not shortened. */
 export function shortened({ live: { agent, hold } }: Decision): LiveSignal {
   return { type: "shortened", id: hold?.id ?? "", agent };
+}
+
+/** The end of a request looks for rows, and there are none. */
+export function inboxRead({ live: { hold } }: Decision): LiveSignal {
+  return { type: "inbox_read", id: hold?.id ?? "", rows: [] };
 }
 
 /** The answer of an effect that failed. */

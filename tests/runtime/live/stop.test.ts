@@ -44,7 +44,7 @@ describe("a stop", () => {
       { type: "timer", name: "grace", ms: 1000 },
       { type: "timer", name: "grace", ms: undefined },
       { type: "timer", name: "give_up", ms: RELEASE_LIMIT_MS },
-      { type: "timer", name: "mend", ms: undefined },
+      { type: "timer", name: "reload", ms: undefined },
       { type: "timer", name: "give_up", ms: undefined },
       { type: "follow", fromSeq: undefined },
       { type: "settle_all", reason: "suspended", error: WHY },
@@ -212,9 +212,9 @@ describe("a stop of a thread whose log cannot be written", () => {
       ...lost.live,
       stopping: { phase: "handing_over", why: WHY, isStrict: true, hasRestored: true } as const,
     };
-    expect(decided(live, { type: "timer", name: "mend" }).effects).toEqual([]);
-    expect(types(decided(lost, { type: "timer", name: "mend" }))).toEqual(["timer", "restore"]);
-    expect(decided(running(), { type: "timer", name: "mend" }).effects).toEqual([]);
+    expect(decided(live, { type: "timer", name: "reload" }).effects).toEqual([]);
+    expect(types(decided(lost, { type: "timer", name: "reload" }))).toEqual(["timer", "restore"]);
+    expect(decided(running(), { type: "timer", name: "reload" }).effects).toEqual([]);
   });
 });
 
@@ -234,8 +234,8 @@ describe("a thread that is abandoned", () => {
     const reading = decided(lost, command(cancel, "a"));
     const given = decided(reading, stop, giveUp);
     expect(all(given, "settle")).toEqual([{ type: "settle", reply: "a", error: WHY }]);
-    const mending = decided(lost, { type: "timer", name: "mend" });
-    expect(types(decided(mending, stop, giveUp))).not.toContain("settle");
+    const reloading = decided(lost, { type: "timer", name: "reload" });
+    expect(types(decided(reloading, stop, giveUp))).not.toContain("settle");
   });
 
   test("has no caller to tell when work or the thread itself waits", () => {
@@ -287,7 +287,7 @@ describe("a signal that an effect delays", () => {
     [stop, true],
     [grace, true],
     [giveUp, true],
-    [{ type: "timer", name: "mend" }, false],
+    [{ type: "timer", name: "reload" }, false],
     [{ type: "timer", name: "limit" }, false],
     [{ type: "timer", name: "note" }, false],
     [command(cancel), false],

@@ -10,9 +10,12 @@ function failing(times: number, error: unknown = busy(), said: readonly unknown[
   return fake((call) => (call <= times ? [...said, { type: "error", error }] : [...text("0", "Hi"), finish]));
 }
 
-function tried(model: ReturnType<typeof failing>, more: Partial<ModelCall> = {}, modelMaxRetries = 2) {
+/** The defaults of agents. */
+const WAITS = { modelRetryBackoffMs: 1000, modelRetryBackoffFactor: 2 };
+
+function tried(model: ReturnType<typeof failing>, more: Partial<ModelCall> = {}, modelMaxRetries = 2, waits = WAITS) {
   const ports = fakeTime(0.5);
-  const answer = withRetries(callOf(model, { ports, ...more }), { modelMaxRetries });
+  const answer = withRetries(callOf(model, { ports, ...more }), { modelMaxRetries, ...waits });
   answer.catch(() => undefined);
   return { ports, answer };
 }
@@ -80,6 +83,49 @@ describe("a call is not made again", () => {
     };
     await expect(tried(model, { onDelta }).answer).rejects.toThrow("mine");
     expect(model.calls).toHaveLength(1);
+  });
+});
+
+test.each([
+  [40, 3, [30, 90, 270, 810]],
+  [40, 1, [30, 30, 30, 30]],
+  [0, 2, [0, 0, 0, 0]],
+  [20_000, 2, [15_000, 22_500, 22_500, 22_500]],
+  [60_000, 2, [45_000, 45_000, 45_000, 45_000]],
+])(
+  "waits that begin with %i ms and grow by %i are these",
+  async (modelRetryBackoffMs, modelRetryBackoffFactor, waits) => {
+    const { ports, answer } = tried(failing(4), {}, 4, { modelRetryBackoffMs, modelRetryBackoffFactor });
+    const seen: (number | undefined)[] = [];
+    for (const wait of waits) {
+      await settled();
+      seen.push(ports.waits()[0]);
+      await ports.pass(wait);
+    }
+    expect(seen).toEqual(waits);
+    expect((await answer).content).toBe("Hi");
+  },
+);
+
+test("the usage is that of all attempts, also when the last one fails or is aborted", async () => {
+  const estimateUsage = (received: string) => ({ outputTokens: received.length });
+  const half = [{ type: "text-delta", id: "0", delta: "Half" }];
+  const once = tried(failing(2, busy(), half), { estimateUsage });
+  for (let wait = 0; wait < 2; wait++) await once.ports.pass(60_000);
+  expect((await once.answer).usage).toMatchObject({ outputTokens: 8 + 5, estimated: true });
+  const failed = tried(failing(9, busy(), half), { estimateUsage });
+  for (let wait = 0; wait < 2; wait++) await failed.ports.pass(60_000);
+  expect((await modelErrorOf(failed.answer)).partial).toEqual({
+    content: "Half",
+    usage: { outputTokens: 12, estimated: true },
+  });
+  const stop = new AbortController();
+  const aborted = tried(failing(9, busy(), half), { estimateUsage, signal: stop.signal });
+  await settled();
+  stop.abort();
+  expect((await modelErrorOf(aborted.answer)).partial).toEqual({
+    content: "",
+    usage: { outputTokens: 4, estimated: true },
   });
 });
 

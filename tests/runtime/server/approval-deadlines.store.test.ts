@@ -144,10 +144,11 @@ describe.each(STORES)("an approval with a deadline, %s", (_, open) => {
     const { tools } = paying({ timeoutMs: LIMIT });
     const server = await on.start({ script: [CALL, "Paid."], tools, name: "payer" });
     const request = await asked(on, server);
-    expect(next).toEqual([{ agent: "payer", dueInMs: LIMIT }]);
+    const now = { agent: "payer", dueInMs: 0 };
+    expect(next).toEqual([now, { agent: "payer", dueInMs: LIMIT }]);
     await on.end(server.approve("call_p"));
     await on.end(request.result);
-    expect(next).toEqual([{ agent: "payer", dueInMs: LIMIT }, null]);
+    expect(next).toEqual([now, { agent: "payer", dueInMs: LIMIT }, now, null]);
   });
 
   test("survives a store that is away when the time is over", async () => {

@@ -199,3 +199,69 @@ describe("a tool without execute", () => {
     await proveAll(on.store, on.threadId);
   });
 });
+
+describe("the message of not_waiting says", () => {
+  const ask = { inputSchema: anything };
+  const calls = ["pay", "pay", "ask", "pay"].map((name, index) => ({ id: `call_${index}`, name }));
+
+  async function waiting() {
+    const on = await stage();
+    const { tools } = paying();
+    const server = await on.start({
+      script: [{ calls }, "Done."],
+      tools: { ...tools, ask },
+      approval: { timeoutMs: 60_000 },
+    });
+    const request = await on.end(server.ask("Pay."));
+    await on.settled();
+    const why = async (id: string, verb: "approve" | "answer" = "approve") =>
+      (await failureOf(on.end(verb === "approve" ? server.approve(id) : server.answer(id, "x")))).message;
+    return { on, server, request, why };
+  }
+
+  test("that the call is unknown, and which ones wait", async () => {
+    const { why } = await waiting();
+    expect(await why("call_9")).toBe("No call call_9 is known. These wait: call_0, call_1, call_2, call_3.");
+  });
+
+  test("what was decided before, and what the call waits for", async () => {
+    const { on, server, why } = await waiting();
+    expect(await why("call_0", "answer")).toBe(
+      "Call call_0 waits for an approval, not for an answer: approve or deny it.",
+    );
+    await on.end(server.approve("call_0"));
+    await on.end(server.deny("call_1"));
+    await on.end(server.answer("call_2", "yes"));
+    await on.settled();
+    expect(await why("call_0")).toBe("Call call_0 was approved before, and has its result.");
+    expect(await why("call_1")).toBe("Call call_1 was denied before.");
+    expect(await why("call_2", "answer")).toBe("Call call_2 was answered before, or has run: it has its result.");
+  });
+
+  test("that the deadline has passed", async () => {
+    const { on, why } = await waiting();
+    await on.pass(60_000);
+    expect(await why("call_3")).toBe("The deadline of the approval of call call_3 has passed.");
+  });
+
+  test("that the request has ended", async () => {
+    const { on, server, request, why } = await waiting();
+    await on.end(server.cancel());
+    expect(await why("call_3")).toBe(`The request ${request.id} of call call_3 has ended.`);
+    await request.result.catch(() => undefined);
+  });
+
+  test("that a call runs which was approved and answered at once", async () => {
+    const on = await stage();
+    const execute = () => new Promise<never>(() => undefined);
+    const server = await on.start({ script, tools: { pay: { inputSchema: anything, needsApproval: true, execute } } });
+    await on.end(server.ask("Pay."));
+    await on.settled();
+    await on.end(server.approve("call_1"));
+    const error = await failureOf(on.end(server.answer("call_1", "yes")));
+    expect(error.message).toContain(
+      "and runs. If its tool asks a question, answer it after the event answer_requested.",
+    );
+    await on.end(server.stop({ graceMs: 0 }));
+  });
+});

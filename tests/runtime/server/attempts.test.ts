@@ -1,4 +1,4 @@
-import { defineAgent } from "heddle";
+import { type AgentRequest, defineAgent } from "heddle";
 import { type FaultPlan, type FaultStore, faultStore, scriptedModel } from "heddle/testing";
 import { describe, expect, test } from "vitest";
 import { decideByEntry } from "../../../src/runtime/host/decide-by-entry.ts";
@@ -47,6 +47,25 @@ describe("a request whose work ends its process", () => {
     expect(runs).toBe(5);
     expect((await on.log()).at(-1)?.payload).toMatchObject({ code: "attempts_exhausted", end: { status: "failed" } });
     await toAll(on.store, on.threadId);
+  });
+
+  test("waits between the attempts of a call as its agent says, and the next process resumes with the next one", async () => {
+    const on = await stage();
+    const { start, die } = processes(on);
+    const down = { error: { status: 503 } };
+    const config = { modelRetryBackoffMs: 40, modelRetryBackoffFactor: 3 };
+    const waits: number[] = [];
+    const listen = async (request: AgentRequest): Promise<void> => {
+      for await (const event of request.events()) if (event.kind === "llm_retried") waits.push(event.data.waitMs);
+    };
+    const first = await on.end((await start({ script: [down, down, { hang: true }], ...config })).ask("Go."));
+    void listen(first);
+    await on.pass(1_000);
+    await die();
+    const second = await start({ script: [down, "Done."], ...config });
+    if (second.request !== undefined) void listen(second.request);
+    expect((await on.end(second.result(first.id))).text).toBe("Done.");
+    expect(waits.map((ms) => ms * 2)).toEqual([40, 120, 40 * 3 ** 3]); // the third attempt has ended with its process
   });
 
   test("begins an answer that is longer than a process lives as often as maxAttempts says", async () => {

@@ -47,6 +47,17 @@ for (const [name, open] of stores)
       await on.end(server.cancel());
     });
 
+    test.each(["reject", "queue"] as const)("two calls at once are one request, with busy: %s", async (busy) => {
+      const on = await stage({ store: open() });
+      const id = await failed(on);
+      const server = await on.start({ script: [{ hang: true }], tools: { look }, busy });
+      const [first, second] = await on.end(Promise.all([server.continueRequest(id), server.continueRequest(id)]));
+      expect(second.id).toBe(first.id);
+      expect(await on.end(server.pending())).toEqual([]);
+      await on.end(server.cancel());
+      expect(told(await on.log()).filter((line) => line === "note")).toHaveLength(1);
+    });
+
     test("in a later process it continues after the failure, with the ask and its results", async () => {
       const on = await stage({ store: open() });
       const id = await failed(on);

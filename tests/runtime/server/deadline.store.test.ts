@@ -101,6 +101,53 @@ describe.each([
   });
 });
 
+describe.each([
+  ["memory", () => memoryStore()],
+  ["SQLite", () => sqliteStore(fastFile())],
+])("the deadline of an ask that waits for its turn, on %s", (_name, open) => {
+  const queue = { tools: { pay }, busy: "queue" } as const;
+
+  test("refuses the ask when it comes, in any place of the queue, and the others stay", async () => {
+    const on = await stage({ store: open() });
+    const server = await on.start({ script: [CALL, "Paid.", "Two.", "Four."], ...queue });
+    const first = await on.end(server.ask("1?"));
+    const second = server.ask("2?", { requestId: "r2" });
+    const third = failureOf(server.ask("3?", { deadline: 1_000, requestId: "r3" }));
+    const again = failureOf(server.ask("3?", { deadline: 5_000, requestId: "r3" }));
+    const fourth = server.ask("4?", { deadline: 60_000 });
+    await on.pass(999);
+    expect((await on.end(server.pending())).length).toBe(3);
+    await on.pass(1);
+    expect([(await on.end(third)).code, (await on.end(again)).code]).toEqual([
+      "deadline_exceeded",
+      "deadline_exceeded",
+    ]);
+    expect(await on.store.outcome(on.threadId, "r3")).toMatchObject({ status: "refused", code: "deadline_exceeded" });
+    expect(first.state).toBe("waiting");
+    await on.end(server.approve("call_1"));
+    await on.end(first.result);
+    expect((await on.end((await on.end(second)).result)).text).toBe("Two.");
+    expect((await on.end((await on.end(fourth)).result)).text).toBe("Four.");
+    expect(told(await on.log()).filter((line) => line.startsWith("ask"))).toEqual(["ask 1?", "ask 2?", "ask 4?"]);
+  });
+
+  test.each(["holds the thread", "takes the thread after it"])("holds in the next process, which %s", async (when) => {
+    const on = await stage({ store: open() });
+    const before = await on.start({ script: [CALL], ...queue }, NODE);
+    await on.end(before.ask("1?"));
+    const left = failureOf(before.ask("2?", { deadline: 10_000, requestId: "r2" }));
+    await on.settled();
+    await on.end(before.stop());
+    expect((await on.end(left)).code).toBe("request_suspended");
+    await on.pass(when === "holds the thread" ? 4_000 : 20_000);
+    const server = await on.start({ script: [], ...queue }, NODE);
+    await on.pass(6_000);
+    expect(await on.store.outcome(on.threadId, "r2")).toMatchObject({ status: "refused", code: "deadline_exceeded" });
+    expect(on.warnings.filter((line) => line.includes("r2"))).toHaveLength(1);
+    expect([server.request?.state, (await on.end(server.pending())).length]).toEqual(["waiting", 0]);
+  });
+});
+
 test("an ask whose deadline comes while it waits for its turn is refused, and is not written", async () => {
   const on = await stage();
   const hold = gate();

@@ -1,4 +1,5 @@
 import { existsSync, readFileSync } from "node:fs";
+import { INVALID_SPAN_CONTEXT, trace } from "@opentelemetry/api";
 import {
   type AgentRequest,
   createProjector,
@@ -58,7 +59,7 @@ const prompt: Row = {
 const spans = (name: keyof Telemetry, steps: readonly Step[] = STEPS): Row => ({
   steps,
   options: (hit) => {
-    const start = (...input: never[]) => Reflect.apply(noTelemetry[name], noTelemetry, input);
+    const start = (...input: never[]) => Reflect.apply(noTelemetry[name] ?? (() => undefined), noTelemetry, input);
     return { telemetry: { ...noTelemetry, [name]: (...input: never[]) => hit(() => start(...input)) } };
   },
 });
@@ -107,6 +108,7 @@ const ROWS: { readonly [Name in CallbackName | "model" | "events" | "textStream"
     options: (hit) => ({ headers: () => hit(() => ({ "x-key": "1" })) }),
   },
   onNeedsSummary: "tests/runtime/server/requested-summaries.store.test.ts",
+  prepareCall: { steps: ["first"], config: (hit) => ({ prepareCall: () => hit(() => ({})) }) },
   prepareStep: "tests/runtime/server/prepare-step.store.test.ts",
   repairToolCall: "tests/runtime/server/prepare-step.store.test.ts",
   experimental_repairToolCall: "tests/runtime/server/prepare-step.store.test.ts",
@@ -176,13 +178,15 @@ const ROWS: { readonly [Name in CallbackName | "model" | "events" | "textStream"
     },
     isQuoted: true,
   },
+  "telemetry.ask": spans("ask", ["first"]),
+  "telemetry.traceparent": spans("traceparent", ["first"]),
   "telemetry.request": spans("request", ["first", "resume"]),
   "telemetry.model": spans("model"),
   "telemetry.tool": spans("tool"),
   "telemetry.summary": "tests/runtime/telemetry/harmless.test.ts",
   "openTelemetry.tracer.startSpan": {
     options: async (hit) => {
-      const span = { setAttributes: () => span, addEvent: () => span, setStatus: () => span, end: () => undefined };
+      const span = trace.wrapSpanContext(INVALID_SPAN_CONTEXT);
       return { telemetry: await openTelemetry({ tracer: { startSpan: () => hit(() => span) } }) };
     },
   },
@@ -195,6 +199,7 @@ const ROWS: { readonly [Name in CallbackName | "model" | "events" | "textStream"
     }),
   },
   "revocations.isRevoked": "tests/runtime/standalone/refusals.test.ts",
+  "scheduler.wake": "tests/runtime/host/due-asks.store.test.ts",
   "revocations.revoke": "tests/runtime/standalone/refusals.test.ts",
   "ui.data": ui("data", undefined),
   "ui.messageMetadata": ui("messageMetadata", undefined),

@@ -93,6 +93,57 @@ describe.each([
   });
 });
 
+describe("an unknown name in a list of models", () => {
+  const resolve = (...models: readonly ReturnType<typeof named>[]) => ({
+    resolveModel: (name: string) => models.find(({ modelId }) => name === `test:${modelId}`),
+  });
+
+  const unknown = (on: Stage) => on.warnings.filter((line) => line.includes("There is no model"));
+
+  test("is left out with a warning where it is not the first", async () => {
+    const on = await stage();
+    const [a, c] = [named(on, "a", [GONE, GONE, "From a."]), named(on, "c", ["From c.", "From c too."])];
+    const server = await on.start({ model: a, ...resolve(a, c) });
+    const text = async (model: string[]) => (await on.end((await on.end(server.ask("Go.", { model }))).result)).text;
+    expect(await text(["test:a", "test:typo", "test:c"])).toBe("From c.");
+    expect(unknown(on)).toEqual([expect.stringContaining('There is no model "test:typo"')]);
+    expect(await text(["test:a", "test:c", "test:typo"])).toBe("From c too.");
+    const error = await failureOf(on.end(server.ask("Go.", { model: ["test:typo", "test:a"] })));
+    expect(error.code).toBe("model_unresolved");
+    await proveAll(on.store, on.threadId);
+  });
+
+  test("is no reason to stop a request that is resumed, also as the first", async () => {
+    const on = await stage();
+    const [a, b] = [named(on, "a", [{ hang: true }]), named(on, "b", [])];
+    const first = await on.start({ model: ["test:a", "test:b"], ...resolve(a, b) }, NODE);
+    const { id } = await on.end(first.ask("Go."));
+    const second = await on.start({ model: ["test:a", "test:b"], ...resolve(named(on, "b", ["From b."])) }, NODE);
+    expect((await on.end(second.result(id))).text).toBe("From b.");
+    expect(unknown(on)).toEqual([expect.stringContaining('There is no model "test:a"')]);
+  });
+
+  test.each([1, 2, 9])("is searched again when resolveModel throws %d times as a request is resumed", async (times) => {
+    const on = await stage();
+    const pay = { inputSchema: anything, needsApproval: true, execute: () => "paid" };
+    const config = { model: "test:a", tools: { pay } };
+    const asked = resolve(named(on, "a", [{ calls: [{ id: "p", name: "pay" }] }]));
+    const first = await on.start({ ...config, ...asked }, NODE);
+    const { id } = await on.end(first.ask("Go."));
+    await on.settled();
+    let left = times;
+    const resolveModel = () => {
+      if (left-- > 0) throw new Error("down");
+      return named(on, "a", ["Paid."]);
+    };
+    const second = await on.start({ ...config, resolveModel }, NODE);
+    await on.end(second.approve("p"));
+    if (times < 9) return expect((await on.end(second.result(id))).text).toBe("Paid.");
+    const { failure } = await failureOf(on.end(second.result(id)));
+    expect(failure).toMatchObject({ code: "model_unresolved", message: expect.stringContaining("The model test:a") });
+  });
+});
+
 test.each([
   ["a stream that was cut", { text: "Half", error: { status: 503 }, after: 1 }],
   ["a wait that is too long", { error: { status: 429, retryAfterMs: 3_600_000 } }],

@@ -1,4 +1,4 @@
-import { memoryStore } from "heddle";
+import { AgentHost, defineAgent, memoryStore } from "heddle";
 import { recordedCall } from "heddle/core";
 import { sqliteStore } from "heddle/sqlite";
 import { type ScriptedStep, scriptedModel } from "heddle/testing";
@@ -113,6 +113,84 @@ describe.each([
     await ask(on, second, { mode: "build" });
     expect(asked()).toEqual([OWN]);
   });
+
+  test("has rules, which decide calls while it is set, and a rule that denies wins", async () => {
+    const on = await stage({ store: open() });
+    const ran: string[] = [];
+    const execute = ({ path }: { path: string }) => `ran ${ran.push(path)}`;
+    const write = { inputSchema: anything, needsApproval: true, execute: execute as never };
+    const note = { inputSchema: anything, execute: execute as never };
+    const modes = {
+      plan: {
+        rules: [
+          { tool: "write", verdict: "deny", reason: "Plan first." },
+          { tool: "note", verdict: "deny", pattern: { path: "etc/**" } },
+        ],
+      },
+      build: { rules: [{ tool: "write", verdict: "allow", pattern: { path: "src/**" } }] },
+    } as const;
+    const call = (name: string, path: string) => ({ id: `${name} ${path}`, name, arguments: { path } });
+    const calls = [call("write", "src/a"), call("note", "b"), call("note", "etc/c")];
+    const config = (script: readonly ScriptedStep[]) => ({ script, tools: { write, note }, modes }) as never;
+    const first = await on.start(config([{ calls }, "Planned."]), NODE);
+    await on.end(first.setMode("plan"));
+    expect(await first.rules()).toEqual([
+      { id: "mode:plan/0", tool: "write", verdict: "deny", reason: "Plan first.", scope: "mode", mode: "plan" },
+      { id: "mode:plan/1", tool: "note", verdict: "deny", pattern: { path: "etc/**" }, scope: "mode", mode: "plan" },
+    ]);
+    expect((await ask(on, first)).text).toBe("Planned.");
+    expect(ran).toEqual(["b"]);
+    expect(JSON.stringify(await on.log())).toContain("did not run: Plan first.");
+    await on.end(first.stop());
+
+    const second = await on.start(
+      config([{ calls: [call("write", "src/d")] }, "Built.", { calls: [call("write", "src/e")] }, "Planned."]),
+      NODE,
+    );
+    expect((await ask(on, second, { mode: "build" })).text).toBe("Built.");
+    const decided = (await on.log()).filter(({ kind }) => kind === "approval_resolved");
+    expect(decided.at(-1)?.payload).toMatchObject({ approved: true, rule: "mode:build/0" });
+    await on.store.append(on.threadId, [
+      {
+        kind: "ai_setting",
+        payload: { opId: "o", setting: { type: "rule", name: "o", value: { tool: "write", verdict: "allow" } } },
+      },
+    ]);
+    expect((await ask(on, second)).text).toBe("Planned."); // the rule of the mode comes before the remembered one
+    expect(ran).toEqual(["b", "src/d"]);
+    expect((await second.rules()).map(({ id, scope }) => [id, scope])).toContainEqual(["o", "thread"]);
+    await expect(on.end(second.revokeRule("mode:plan/0"))).rejects.toMatchObject({ code: "setting_invalid" });
+    await on.end(second.stop());
+    const agent = defineAgent({ model: scriptedModel([]), tools: { write, note }, modes } as never);
+    const host = AgentHost.create({ agent, store: on.store, ports: on.ports });
+    expect((await host.rules(on.threadId)).map(({ id }) => id)).toEqual(["mode:plan/0", "mode:plan/1", "o"]);
+    await on.end(host.stop());
+    const third = await on.start(config([]), NODE);
+    await on.end(third.setMode(null));
+    expect((await third.rules()).map(({ id }) => id)).toEqual(["o"]);
+    await proveAll(on.store, on.threadId);
+  });
+
+  test("has its rules in the process that takes a request over, also for a call that waits", async () => {
+    const on = await stage({ store: open() });
+    let ran = 0;
+    const execute = () => `ran ${++ran}`;
+    const tools = { write: { inputSchema: anything, needsApproval: true, execute } };
+    const rules = [{ tool: "write", verdict: "allow", pattern: { path: "src/*" } }];
+    const config = (script: readonly ScriptedStep[]) => ({ script, tools, modes: { build: { rules } } }) as never;
+    const write = (path: string) => ({ calls: [{ id: path, name: "write", arguments: { path } }] });
+    const dying = await on.start(config([write("etc/a")]), NODE);
+    const { id } = await on.end(dying.ask("Go.", { mode: "build" }));
+    await on.settled();
+    expect((await dying.waiting()).map(({ toolCallId }) => toolCallId)).toEqual(["etc/a"]);
+    await on.end(dying.stop({ graceMs: 0 }));
+    const next = await on.start(config([write("src/b"), "Done."]), NODE);
+    expect((await next.rules()).map(({ mode }) => mode)).toEqual(["build"]);
+    await on.end(next.approve("etc/a"));
+    expect((await on.end(next.result(id))).text).toBe("Done.");
+    expect(ran).toBe(2);
+    expect(await next.rules()).toEqual([]);
+  });
 });
 
 test("a mode that the agent does not have is refused, and the thread is as it was", async () => {
@@ -125,6 +203,24 @@ test("a mode that the agent does not have is refused, and the thread is as it wa
   expect((await failureOf(on.end(server.setMode(5 as never)))).code).toBe("invalid_options");
   expect((await failureOf(on.end(server.ask("Go.", { mode: 5 as never })))).code).toBe("invalid_options");
   expect(await on.log()).toEqual([]);
+});
+
+test("an ask may do without the mode that was set, also with one that the agent does not have", async () => {
+  const on = await stage();
+  const { config, asked } = workshop(on);
+  const first = await on.start(config, NODE);
+  await on.end(first.setMode("plan"));
+  await ask(on, first, { mode: null });
+  await on.end(first.stop());
+  const second = await on.start({ ...config, modes: { build: {} } }, NODE);
+  const { message } = await failureOf(on.end(second.ask("Go.")));
+  expect(message).toContain("setMode(null) sets none. An ask with `mode: null` has none.");
+  await ask(on, second, { mode: null });
+  expect(asked()).toEqual([OWN, OWN]);
+  expect((await on.log()).flatMap(({ payload }) => ("options" in payload ? [payload["options"]] : []))).toEqual([
+    { mode: null },
+    { mode: null },
+  ]);
 });
 
 test("the tools of an ask are added to those of its mode, and allowedTools replaces them", async () => {

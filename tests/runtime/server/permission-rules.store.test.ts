@@ -318,3 +318,38 @@ test("another process remembers: the rule is in the log with the decision, and t
   expect(await other.rules("thread_1")).toEqual([]);
   for (const host of [holder, other]) await end(host.stop());
 });
+
+test("a process without the tool makes no rule that allows it, and writes nothing; one that denies it may", async () => {
+  const { host: make, end, store } = await house();
+  const { written, tools } = writing();
+  const holder = make({ agent: agentOf([{ calls: [write("src/a"), write("etc/a")] }, "Written."], { tools }) });
+  const request = await end(holder.ask("thread_1", "Write."));
+  for await (const _event of request.events({ until: "waiting" }));
+  const other = make({ agent: agentOf([]) });
+  const rev = (await store.load("thread_1"))?.rev;
+  const allowed = other.approve("thread_1", "src/a", { remember: { scope: "thread" } });
+  await expect(end(allowed)).rejects.toMatchObject({
+    code: "setting_invalid",
+    message: expect.stringContaining("does not have the tool write"),
+  });
+  expect((await store.load("thread_1"))?.rev).toBe(rev);
+  await end(other.approve("thread_1", "src/a"));
+  await end(other.deny("thread_1", "etc/a", { remember: { scope: "thread" } }));
+  expect((await end(request.result)).text).toBe("Written.");
+  expect(written).toEqual(["src/a"]);
+  expect(await other.rules("thread_1")).toMatchObject([{ verdict: "deny", tool: "write" }]);
+  for (const host of [holder, other]) await end(host.stop());
+});
+
+test("a rule that denies a path decides only the calls that have the path", async () => {
+  const on = await stage();
+  const { written, tools } = writing();
+  const without = { id: "none", name: "write", arguments: {} };
+  const server = await on.start({ script: [{ calls: [write("etc/a"), without] }, "Written."], tools });
+  const request = await asked(on, server);
+  await on.end(server.deny("etc/a", { remember: { pattern: { path: "etc/**" } } }));
+  expect(await waitingIds(server)).toEqual(["none"]);
+  await on.end(server.deny("none"));
+  await on.end(request.result);
+  expect(written).toEqual([]);
+});

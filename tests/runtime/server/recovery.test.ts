@@ -1,5 +1,5 @@
 import type { AgentEvent, Entry } from "heddle";
-import { faultStore, scriptedModel } from "heddle/testing";
+import { faultStore, type ScriptedStep, scriptedModel } from "heddle/testing";
 import { describe, expect, test } from "vitest";
 import { AgentServer } from "../../../src/runtime/server/agent-server.ts";
 import { defineAgent, toAll } from "../support/recovery-tools.ts";
@@ -191,13 +191,10 @@ describe.each([
   } as never;
   const pay = { inputSchema: anything, needsApproval: true, execute: () => "paid" };
 
-  test.each([
-    ["is at work", { hang: true }],
-    ["waits", { calls: [{ id: "p", name: "pay" }] }],
-  ] as const)("fails a request that %s, with its cause, and the next ask works", async (_state, step) => {
+  test("fails a running request, with its cause, and the next ask works", async () => {
     heard.length = 0;
     const on = await stage();
-    const first = await on.start({ script: [step], tools: { pay } });
+    const first = await on.start({ script: [{ hang: true }], tools: { pay } });
     const { id } = await on.end(first.ask("Hi."));
     await on.settled();
     await on.end(first.stop({ graceMs: 0 }));
@@ -210,6 +207,58 @@ describe.each([
     expect(JSON.stringify(await on.log())).not.toContain("secret");
     expect((await on.end((await on.end(second.ask("Again."))).result)).text).toBe("Here.");
     await toAll(on.store, on.threadId);
+  });
+});
+
+describe("a context function of the next process", () => {
+  type Context = { readonly user: string };
+  const PAY = { calls: [{ id: "p", name: "pay" }] };
+  const systemPrompt = (context: Context) => `You serve ${context.user}.`;
+  const users: string[] = [];
+  const execute = (_: unknown, { context }: { readonly context: Context }) => `paid by ${users.push(context.user)}`;
+  const tools = { pay: { inputSchema: anything, needsApproval: true, execute } };
+
+  /** A request that waits or runs, and a server that resumes it. Its function fails so often. */
+  async function resumed(step: ScriptedStep, failures: number) {
+    users.length = 0;
+    const on = await stage();
+    const first = await on.start({ script: [step], tools, systemPrompt } as never);
+    const { id } = await on.end(first.ask("Go.", { context: { user: "ann" } as never }));
+    await on.settled();
+    await on.end(first.stop({ graceMs: 0 }));
+    let calls = 0;
+    const context = () => {
+      if (++calls <= failures) throw new Error("down");
+      return { user: "ann" };
+    };
+    const errors: string[] = [];
+    const onError = (_error: unknown, { code }: { readonly code: string }) => void errors.push(code);
+    const script = [{ expect: { system: "You serve ann." }, text: "Done." }];
+    const server = await on.start({ script, tools, systemPrompt } as never, { context, onError } as never);
+    return { on, server, id, errors };
+  }
+
+  test("may throw once", async () => {
+    const { on, server, id, errors } = await resumed({ hang: true }, 1);
+    expect((await on.end(server.result(id))).text).toBe("Done.");
+    expect(errors).toEqual([]);
+  });
+
+  test.each(["approve", "deny"] as const)("may fail while the request waits: %s needs its value", async (verb) => {
+    const { on, server, id, errors } = await resumed(PAY, 2);
+    expect([server.request?.state, errors]).toEqual(["waiting", ["context_failed"]]);
+    await on.end(server[verb]("p"));
+    expect((await on.end(server.result(id))).text).toBe("Done.");
+    expect(users).toEqual(verb === "approve" ? ["ann"] : []);
+    await toAll(on.store, on.threadId);
+  });
+
+  test.each(["approve", "deny"] as const)("fails the request when a call needs its value: %s", async (verb) => {
+    const { on, server, id } = await resumed(PAY, 9);
+    await on.end(server[verb]("p"));
+    expect((await failureOf(on.end(server.result(id)))).failure?.code).toBe("context_failed");
+    expect(users).toEqual([]);
+    expect(told(await on.log()).filter((line) => line.includes("end:"))).toHaveLength(1);
   });
 });
 

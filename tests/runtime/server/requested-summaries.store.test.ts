@@ -217,6 +217,26 @@ describe("server.summarize", () => {
     expect(await on.end(server.summarize())).toMatchObject({ seq: 4 });
   });
 
+  test("that is broken off has an estimated usage, in its answer, the log and the usage of the thread", async () => {
+    const on = await stage();
+    const server = await begin(on, { modelMaxRetries: 1 }, [
+      { text: ["The ", "sum"], error: { status: 503 }, after: 2 },
+      { text: "The sum is", hang: true },
+    ] as never);
+    const stop = new AbortController();
+    const running = failureOf(server.summarize({ signal: stop.signal }));
+    await on.pass(1_000);
+    stop.abort();
+    const { code, usage = {} } = await on.end(running);
+    expect([code, usage.estimated, usage.outputTokens]).toEqual(["summary_cancelled", true, 1 + 2]);
+    expect(usage.inputTokens).toBeGreaterThan(1000); // a prompt has about 600
+    expect((await on.log()).at(-1)?.payload).toMatchObject({
+      summaryFailed: {},
+      call: { usage, finishReason: "error" },
+    });
+    expect((await server.usage()).usage.inputTokens).toBeGreaterThan(usage.inputTokens ?? 0);
+  });
+
   test("reports what it has used when it is cancelled: here a part of the range is written", async () => {
     const on = await stage();
     const stop = new AbortController();

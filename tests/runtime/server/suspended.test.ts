@@ -1,6 +1,7 @@
 import { StoreError, type ToolOptions } from "heddle";
 import { describe, expect, test } from "vitest";
 import { anything, eventsOf, expectWhole, failureOf, gate, type Stage, stage } from "../support/stage.ts";
+import { recorder } from "../telemetry/support/recorder.ts";
 
 const TTL = 9_000;
 
@@ -250,8 +251,10 @@ test("a server that is stopped suspends its request with that reason", async () 
   });
 });
 
-test("an ask that waits in the queue waits for a request that is suspended and resumed", async () => {
-  const { on, state, options } = await cuttable();
+test("an ask that waits in the queue waits for a request that is suspended and resumed, in one trace", async () => {
+  const { on, state, options: own } = await cuttable();
+  const { telemetry, spans } = await recorder();
+  const options = { ...own, telemetry };
   const { promise: looked, resolve: end } = gate<string>();
   const look = { inputSchema: anything, repeatable: true, execute: () => looked };
   const script = [{ calls: [{ name: "look" }] }, "One.", "Two."];
@@ -265,6 +268,11 @@ test("an ask that waits in the queue waits for a request that is suspended and r
   state.isAway = false;
   expect((await on.end((await on.end(two)).result)).text).toBe("Two.");
   expect((await on.end(server.result(one.id))).text).toBe("One.");
+  const roots = spans().filter(({ attributes }) => attributes["heddle.request.status"] !== undefined);
+  const statuses = roots.map(({ attributes }) => attributes["heddle.request.status"]);
+  expect(statuses).toEqual(["suspended", "completed", "completed"]);
+  expect(roots[1]?.parentSpanContext?.spanId).toBe(roots[0]?.spanContext().spanId);
+  expect(roots[2]?.parentSpanContext).toBeUndefined();
 });
 
 describe.each(["cancel", "finish"] as const)("%s", (command) => {

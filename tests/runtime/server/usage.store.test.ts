@@ -56,6 +56,15 @@ for (const [name, open] of stores)
     await store.close();
   });
 
+test.each([-1, Number.NaN, Number.NEGATIVE_INFINITY])("a cost of %s is unknown, and is not added", async (price) => {
+  const agent = defineAgent({ model: scriptedModel([ANSWER]), limits: { costUsd: () => price } });
+  const server = await AgentServer.start({ agent, store: memoryStore(), threadId: "t" });
+  await (await server.ask("Go.")).result;
+  const { asks, costUsd } = await server.usage();
+  expect([asks, costUsd]).toEqual([1, undefined]);
+  await server.stop();
+});
+
 for (const [name, open] of stores)
   test(`the usage of an answer that was stopped is estimated and marked, in ${name}`, async () => {
     const store = open();
@@ -88,6 +97,25 @@ for (const [name, open] of stores)
     expect((await server.thread()).toArray().map(recordedCall).at(-1)?.calibration).toBe(1);
     await server.stop();
     await store.close();
+  });
+
+for (const [name, open] of stores)
+  test(`an estimated usage does not calibrate the counter, also in the next process, in ${name}`, async () => {
+    const on = await stage({ store: open() });
+    const config = { contextPolicy: { tokenEstimator: "calibrated" }, name: "a" } as const;
+    const first = await on.start({ ...config, script: [{ text: "Words", hang: true }] });
+    const stopped = await on.end(first.ask("Talk."));
+    await on.settled();
+    await on.end(first.cancel());
+    expect((await failureOf(on.end(stopped.result))).usage?.estimated).toBe(true);
+    await on.end(first.stop());
+    const usage = { inputTokens: 60, outputTokens: 5 };
+    const second = await on.start({ ...config, script: [{ text: "One.", usage }, "Two."] });
+    for (const text of ["One?", "Two?"]) await on.end((await on.end(second.ask(text))).result);
+    const [, one, two] = (await on.log()).flatMap((entry) => recordedCall(entry) ?? []);
+    expect(one?.calibration).toBe(1);
+    expect(two?.calibration).toBeCloseTo(60 / (one?.estimatedTokens ?? 0), 3);
+    await on.end(second.stop());
   });
 
 test("a thread without sums of the store is added up from its log", async () => {

@@ -7,7 +7,7 @@ const call = { id: "tool_1", name: "weather", arguments: { city: "Ghent" } };
 
 /** Everything that can be said, with a word in it that must not get out. */
 function sayAll({ telemetry }: Recorder, at: ReturnType<typeof scene>): void {
-  const request = telemetry.request(asked, at);
+  const request = telemetry.request({ ...asked, input: () => "A secret." }, at);
   const secret = { code: "tool_failed", message: "No secret in Ghent." };
   const messages: readonly Message[] = [
     { role: "system", content: "A secret prompt." },
@@ -73,10 +73,21 @@ describe("content", () => {
     expect(told(other)).not.toContain("Ghent is gone.");
   });
 
-  test("of a request is left to the spans in it", async () => {
+  test("of a request is its ask and its last answer, if its agent has redact: false", async () => {
+    const input = () => [{ type: "text", text: "How warm is it?" }] as const;
     const record = await recorder();
-    record.telemetry.request(asked, scene({ redact: false })).event(completed);
-    expect(told(record)).not.toContain("18 degrees");
+    record.telemetry.request({ ...asked, input }, scene({ redact: false })).event(completed);
+    const { attributes } = record.span("invoke_agent support");
+    expect(JSON.parse(String(attributes["gen_ai.input.messages"]))).toEqual([
+      { role: "user", parts: [{ type: "text", content: "How warm is it?" }] },
+    ]);
+    expect(JSON.parse(String(attributes["gen_ai.output.messages"]))).toEqual([
+      { role: "assistant", parts: [{ type: "text", content: "It is 18 degrees in Ghent." }], finish_reason: "stop" },
+    ]);
+    const redacted = await recorder();
+    const read = () => expect.unreachable("the content was read");
+    redacted.telemetry.request({ ...asked, input: read }, scene()).event(completed);
+    expect(told(redacted)).not.toContain("18 degrees");
   });
 
   test("has the form of the conventions: every message, every part, calls at their place", async () => {

@@ -3,6 +3,7 @@ import { afterEach, expect, test } from "vitest";
 import type { AgentConfig } from "../../../src/agent/definition/config.ts";
 import { defineAgent } from "../../../src/agent/definition/define-agent.ts";
 import type { AnyTool } from "../../../src/agent/definition/tool.ts";
+import type { Usage } from "../../../src/agent/model-call.ts";
 import { AgentServer } from "../../../src/runtime/server/agent-server.ts";
 import { openTelemetry } from "../../../src/runtime/telemetry/open-telemetry.ts";
 import type { Telemetry } from "../../../src/runtime/telemetry/telemetry.ts";
@@ -10,6 +11,7 @@ import type { ScriptedRequest } from "../../../src/scripted-model/request.ts";
 import type { ScriptedStep } from "../../../src/scripted-model/script.ts";
 import { scriptedModel } from "../../../src/scripted-model/scripted-model.ts";
 import { memoryStore } from "../../../src/stores/memory-store.ts";
+import { stage } from "../support/stage.ts";
 import { KeptContext } from "./support/kept-context.ts";
 import { recorder } from "./support/recorder.ts";
 
@@ -47,6 +49,7 @@ test("a request with a tool is one trace: the agent, its two calls of the model,
   const names = new Set((await record.measured()).map(({ name }) => name));
   expect([...names].sort()).toEqual([
     "gen_ai.client.operation.duration",
+    "gen_ai.client.operation.time_to_first_chunk",
     "gen_ai.client.token.usage",
     "gen_ai.execute_tool.duration",
     "gen_ai.invoke_agent.duration",
@@ -71,6 +74,101 @@ test("what the model and the tool trace themselves belongs below their spans", a
       .slice(1, 3)
       .map((span) => span.spanContext().spanId),
   );
+});
+
+test("only a streamed call has the times of its pieces, and a retry is counted without its wait", async () => {
+  const retried: readonly ScriptedStep[] = [
+    { error: { status: 503 } },
+    { text: ["It ", "is ", "18."], delayMs: 40, deltaDelayMs: 10 },
+  ];
+  const on = await stage();
+  const record = await recorder();
+  const server = await on.start({ script: retried }, { telemetry: record.telemetry });
+  await on.end((await on.end(server.ask(ASK))).result);
+  const other = await recorder();
+  const whole = await on.start(
+    { script: ["It is 18."], streaming: false },
+    { telemetry: other.telemetry, threadId: "t2" },
+  );
+  await on.end((await on.end(whole.ask(ASK))).result);
+  const times = (await record.measured()).filter(({ name }) => /chunk|operation.duration/.test(name));
+  expect(times.map(({ name, count, sum }) => [name.split(".").at(-1), count, sum?.toFixed(3)])).toEqual([
+    ["duration", 1, "0.000"],
+    ["duration", 1, "0.060"],
+    ["time_to_first_chunk", 1, "0.040"],
+    ["time_per_output_chunk", 2, "0.020"],
+  ]);
+  expect((await other.measured()).filter(({ name }) => name.includes("chunk"))).toEqual([]);
+});
+
+test.each([
+  ["a function", (usage: Usage) => (usage.inputTokens ?? 0) * 0.5, 5],
+  ["a function that returns a promise", async (usage: Usage) => (usage.outputTokens ?? 0) * 0.25, 0.5],
+  [
+    "a function that throws",
+    () => {
+      throw new Error("no price");
+    },
+    undefined,
+  ],
+  ["a function that gives no cost", () => -1, undefined],
+])("the cost of a call is that of %s", async (_name, costUsd, cost) => {
+  const record = await recorder();
+  const answers = [{ text: "Warm.", usage: { inputTokens: 10, outputTokens: 2 } }];
+  const server = await started(record.telemetry, answers, { limits: { costUsd } });
+  await (await server.ask(ASK)).result;
+  await server.stop();
+  expect(record.span("chat scripted-model").attributes["gen_ai.usage.cost"]).toBe(cost);
+  expect(record.span("invoke_agent support").attributes["gen_ai.usage.cost"]).toBe(cost);
+});
+
+test("a cancelled call has its estimated cost, and does not wait for a promise", async () => {
+  for (const [costUsd, cost] of [
+    [() => 2, 2],
+    [() => new Promise<number>(() => undefined), undefined],
+  ] as const) {
+    const on = await stage();
+    const record = await recorder();
+    const server = await on.start(
+      { script: [{ text: "It is", hang: true }], limits: { costUsd } },
+      { telemetry: record.telemetry },
+    );
+    const request = await on.end(server.ask(ASK));
+    await on.settled();
+    await on.end(server.cancel(request.id));
+    expect(on.ports.clock()).toBe(1_000);
+    const { attributes } = record.span("chat scripted-model");
+    expect(attributes).toMatchObject({ "error.type": "model_aborted", "heddle.usage.estimated": true });
+    expect(attributes["gen_ai.usage.cost"]).toBe(cost);
+    await on.end(server.stop());
+  }
+});
+
+test("a function for costs is not called for telemetry where there is none", async () => {
+  const agent = defineAgent({
+    name: "a",
+    model: scriptedModel(["Warm."]),
+    limits: { costUsd: () => expect.unreachable() },
+  });
+  const server = await AgentServer.start({ agent, store: memoryStore() });
+  expect((await (await server.ask(ASK)).result).text).toBe("Warm.");
+  await server.stop();
+});
+
+test("a request has its words where content is allowed, also in the process that resumes it", async () => {
+  const on = await stage();
+  const NODE = { holder: "node" };
+  const [before, after] = [await recorder(), await recorder()];
+  const first = await on.start({ script: [{ hang: true }], redact: false }, { ...NODE, telemetry: before.telemetry });
+  const { id } = await on.end(first.ask(ASK));
+  const second = await on.start(
+    { script: ["It is 18 degrees."], redact: false },
+    { ...NODE, telemetry: after.telemetry },
+  );
+  await on.end(second.result(id));
+  const { attributes } = after.span("invoke_agent agent");
+  expect(attributes["gen_ai.input.messages"]).toContain(ASK);
+  expect(attributes["gen_ai.output.messages"]).toContain("It is 18 degrees.");
 });
 
 test("a call is recorded as it was sent, after transformRequest", async () => {

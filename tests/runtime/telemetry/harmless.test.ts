@@ -13,9 +13,11 @@ const range = { fromSeq: 0, toSeq: 1, messages: [] };
 /** The calls of a run, as executors make them; what their work gave. */
 async function run(telemetry: Telemetry): Promise<readonly unknown[]> {
   const at = scene({ redact: false });
-  const request = telemetry.request(asked, at);
+  const { traceparent } = telemetry.ask?.({ requestId: asked.requestId }, at) ?? {};
+  const request = telemetry.request({ ...asked, traceparent: traceparent ?? telemetry.traceparent?.() }, at);
   const model = telemetry.model(llmStream(), at);
   model.sending({ messages: [], settings: {} });
+  model.received?.();
   const said = await model.within(() => Promise.resolve("said"));
   model.answered(answer);
   telemetry.model(llmStream(), at).failed(failure);
@@ -43,7 +45,7 @@ function spanWithout(method: string): ReturnType<ReturnType<typeof trace.getTrac
 }
 
 describe("telemetry that breaks", () => {
-  test.each(["setAttributes", "addEvent", "setStatus", "end"])(
+  test.each(["spanContext", "setAttributes", "addEvent", "setStatus", "end"])(
     "by span.%s changes nothing for the run",
     async (method) => {
       const tracer = { startSpan: () => spanWithout(method) };
@@ -64,9 +66,23 @@ describe("telemetry that breaks", () => {
   });
 
   test("in every one of its words changes nothing for the run", async () => {
-    const words = { within: broken, sending: broken, answered: broken, failed: broken, ended: broken };
+    const words = {
+      within: broken,
+      sending: broken,
+      received: broken,
+      answered: broken,
+      failed: broken,
+      ended: broken,
+    };
     const parts = { request: () => ({ event: broken, suspended: broken }) };
-    const mute: Telemetry = { ...parts, model: () => words, tool: () => words, summary: () => words };
+    const mute: Telemetry = {
+      ...parts,
+      ask: broken,
+      traceparent: broken,
+      model: () => words,
+      tool: () => words,
+      summary: () => words,
+    };
     expect(await run(guardTelemetry(mute))).toEqual(["said", "done", "told"]);
   });
 

@@ -30,6 +30,45 @@ describe("what is measured", () => {
     ]);
   });
 
+  test("of a stream is the time to its first piece, and to each further one", async () => {
+    const record = await recorder();
+    const span = record.telemetry.model(llmStream(), scene({ times: [0, 1_000, 1_750, 1_800, 2_000, 9_000] }));
+    span.received?.(); // before it was sent: nothing to count from
+    span.sending({ messages: [], settings: {} });
+    span.received?.();
+    span.received?.();
+    span.received?.();
+    span.answered({ ...answer, usage: {} });
+    span.received?.();
+    expect((await record.measured()).filter(({ name }) => name.includes("chunk"))).toStrictEqual([
+      { name: "gen_ai.client.operation.time_to_first_chunk", attributes: chat, count: 1, sum: 0.75 },
+      { name: "gen_ai.client.operation.time_per_output_chunk", attributes: chat, count: 2, sum: 0.25 },
+    ]);
+  });
+
+  test("of a call is its cost, also of one that failed", async () => {
+    const record = await recorder();
+    const failure = { code: "model_overloaded", message: "Too busy." };
+    record.telemetry.model(llmStream(), scene()).answered(answer, 0.25);
+    record.telemetry.model(llmStream(), scene()).failed(failure, { inputTokens: 9 }, 0.5);
+    expect((await record.measured()).filter(({ name }) => name === "gen_ai.usage.cost")).toStrictEqual([
+      {
+        name: "gen_ai.usage.cost",
+        attributes: { ...chat, "gen_ai.response.model": "gpt-5-2026" },
+        count: 1,
+        sum: 0.25,
+      },
+      { name: "gen_ai.usage.cost", attributes: { ...chat, "error.type": "model_overloaded" }, count: 1, sum: 0.5 },
+    ]);
+  });
+
+  test("of tokens leaves estimates out", async () => {
+    const record = await recorder();
+    record.telemetry.model(llmStream(), scene()).answered({ ...answer, usage: { inputTokens: 9, estimated: true } });
+    expect((await record.measured()).map(({ name }) => name)).toEqual(["gen_ai.client.operation.duration"]);
+    expect(record.span("chat gpt-5").attributes["heddle.usage.estimated"]).toBe(true);
+  });
+
   test("of tokens is what the provider reported, and nothing when it reported nothing", async () => {
     const record = await recorder();
     record.telemetry.model(llmStream(), scene()).answered({ ...answer, usage: {} });

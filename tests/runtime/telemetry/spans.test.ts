@@ -62,6 +62,40 @@ describe("a model call", () => {
     expect(attributes).toMatchObject({ "error.type": "model_rate_limited", "gen_ai.usage.input_tokens": 3 });
   });
 
+  test("says in seconds when the first piece of a stream came, counted from its sending", async () => {
+    const record = await recorder();
+    const span = record.telemetry.model(llmStream(), scene({ times: [0, 1_000, 1_750, 1_800, 5_000] }));
+    span.sending({ messages: [], settings: {} });
+    span.received?.();
+    span.received?.();
+    span.answered(answer);
+    expect(record.span("chat gpt-5").attributes["gen_ai.response.time_to_first_chunk"]).toBe(0.75);
+  });
+
+  test("has its cost, and the request the cost of its calls and summaries in this process", async () => {
+    const record = await recorder();
+    const at = scene();
+    const request = record.telemetry.request(asked, at);
+    record.telemetry.model(llmStream(), at).answered(answer, 0.25);
+    record.telemetry.model(llmStream(), at).failed(retryable, { inputTokens: 3 }, 0.5);
+    record.telemetry.model(llmStream(), at).answered(answer);
+    const summary = record.telemetry.summary({ range, requestId: "req_1" }, at);
+    summary.answered(answer, 1);
+    summary.ended();
+    record.telemetry.summary({ range }, at).answered(answer, 64); // of no request
+    request.suspended();
+    const costs = record.spans().map(({ name, attributes }) => [name, attributes["gen_ai.usage.cost"]]);
+    expect(costs).toEqual([
+      ["chat gpt-5", 0.25],
+      ["chat gpt-5", 0.5],
+      ["chat gpt-5", undefined],
+      ["chat gpt-5", 1],
+      ["heddle.summarize", undefined],
+      ["chat gpt-5", 64],
+      ["invoke_agent support", 1.75],
+    ]);
+  });
+
   test("ends once: what fails after the answer changes nothing", async () => {
     const record = await recorder();
     const span = record.telemetry.model(llmStream(), scene());
@@ -176,6 +210,16 @@ describe("a request", () => {
     ]);
   });
 
+  test("that failed or was cancelled has what it cost until then", async () => {
+    const record = await recorder();
+    const used = { usage: { inputTokens: 9, estimated: true }, usageByModel: {} } as const;
+    const at = scene();
+    record.telemetry.request(asked, at).event(event({ kind: "request_failed", data: { failure: retryable, ...used } }));
+    record.telemetry.request(asked, at).event(event({ kind: "request_cancelled", data: { reason: "Left.", ...used } }));
+    const counts = { "gen_ai.usage.input_tokens": 9, "heddle.usage.estimated": true };
+    expect(record.spans().map(({ attributes }) => attributes)).toMatchObject([counts, counts]);
+  });
+
   test("is the parent of its own model calls, tools and summaries only", async () => {
     const record = await recorder();
     const at = scene();
@@ -224,7 +268,15 @@ describe("a request", () => {
     request.event(completed);
     const { events } = record.span("invoke_agent support");
     expect(events.map(({ name, attributes }) => [name, attributes])).toStrictEqual([
-      ["heddle.llm_retried", { "heddle.call.id": "call_1", "error.type": "model_rate_limited", "heddle.attempt": 1 }],
+      [
+        "heddle.llm_retried",
+        {
+          "heddle.call.id": "call_1",
+          "error.type": "model_rate_limited",
+          "heddle.attempt": 1,
+          "heddle.wait_ms": 500,
+        },
+      ],
       ["heddle.approval_requested", { "gen_ai.tool.name": "weather", "gen_ai.tool.call.id": "tool_1" }],
       [
         "heddle.approval_resolved",

@@ -10,7 +10,14 @@ import {
   type ThreadStore,
   type Tools,
 } from "heddle";
-import { toUIMessages, type UIChunk, type UIChunk6, type UIStreamOptions, uiMessageStream } from "heddle/ai-sdk";
+import {
+  type ChatTurn,
+  toUIMessages,
+  type UIChunk,
+  type UIChunk6,
+  type UIStreamOptions,
+  uiMessageStream,
+} from "heddle/ai-sdk";
 import { type ScriptedStep, scriptedModel } from "heddle/testing";
 
 export const anything = { type: "object" } as const;
@@ -74,6 +81,11 @@ export async function chunksIn(stream: ReadableStream<UIChunk>): Promise<readonl
   const chunks: UIChunk[] = [];
   for await (const chunk of stream) chunks.push(chunk);
   return chunks;
+}
+
+/** The chunks of what `chatTurn` returns. */
+export async function chunksOf({ request, ...turn }: ChatTurn): Promise<readonly UIChunk[]> {
+  return chunksIn(uiMessageStream(request, turn));
 }
 
 export async function streamed(request: AgentRequest, options?: UIStreamOptions) {

@@ -140,6 +140,19 @@ describe.each(CLIENTS)("a page with AI SDK $version", (client) => {
   });
 });
 
+test("an approval that was imported is shown as expired, and exported as it was", () => {
+  const approval = { id: "a1" };
+  const part = { type: "tool-pay", toolCallId: "c1", state: "approval-requested", input: { n: 1 }, approval };
+  const list = [{ id: "m1", role: "assistant", parts: [{ type: "step-start" }, part] }];
+  const thread = Thread.fromMessages(list, { format: "ui-messages" });
+  expect(toUIMessages(thread)[0]?.parts[1]).toEqual({
+    ...part,
+    state: "output-denied",
+    approval: { id: "a1", approved: false, reason: "The approval has expired." },
+  });
+  expect(thread.toMessages({ format: "ui-messages" })).toEqual(list);
+});
+
 test("a partly loaded message is left to the stream where a client of AI SDK 6 would add to it", async () => {
   const store = memoryStore();
   const host = hostOn(store, [paying]);

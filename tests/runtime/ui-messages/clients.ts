@@ -15,7 +15,9 @@ export interface PageChat {
   readonly status: string;
   readonly error: Error | undefined;
   readonly messages: readonly UIChatMessage[];
-  sendMessage(message: { readonly text: string }): Promise<void>;
+  sendMessage(message: { readonly text: string; readonly messageId?: string }): Promise<void>;
+  regenerate(options?: { readonly messageId?: string }): Promise<void>;
+  stop(): Promise<void>;
   addToolApprovalResponse(response: { readonly id: string; readonly approved: boolean }): PromiseLike<void>;
   resumeStream(): Promise<void>;
 }
@@ -28,13 +30,21 @@ export interface ClientVersion {
   toModelMessages(messages: readonly UIChatMessage[]): Promise<readonly { readonly role: string }[]>;
 }
 
+/** The body that `DefaultChatTransport` posts. */
+interface PostedBody {
+  readonly id: string;
+  readonly messages: UIMessageLike[];
+  readonly trigger?: string;
+  readonly messageId?: string;
+}
+
 /** The routes of docs/ai-sdk.md. */
 function routesOf(host: AgentHost, options: UIStreamOptions): typeof fetch {
   return async (_input, init) => {
     if (init?.method === "POST") {
-      const { id, messages } = JSON.parse(String(init.body)) as { id: string; messages: UIMessageLike[] };
+      const { id, messages, ...what } = JSON.parse(String(init.body)) as PostedBody;
       try {
-        const { request, ...turn } = await chatTurn(host, id, messages);
+        const { request, ...turn } = await chatTurn(host, id, messages, what);
         return uiMessageStreamResponse(request, { ...turn, ...options });
       } catch (error) {
         if (RequestError.isInstance(error)) return new Response(error.code, { status: 409 });

@@ -1,9 +1,7 @@
 /** Entries that the text of the core seems to allow for a signal, and that no run writes; each with its reason. */
 export const IMPOSSIBLE: Readonly<Record<string, string>> = {
-  "ask > steerEntry": "words wait only for a request that runs",
   "ask > resultEntry": "a request begins without calls",
   "ask > endEntry": "an ask that cannot be shown is refused before anything is written",
-  "ask > ai_context_operation": "an ask that is refused has no run that an operation could wait for",
   "llm_error > resultEntry": "no call is open while a model is asked",
   "answer_needed > steerEntry": "a call that needs an answer ends its exchange only where the request ends",
   "question_asked > steerEntry": "a call that asks ends its exchange only where the request ends",
@@ -22,6 +20,8 @@ export const IMPOSSIBLE: Readonly<Record<string, string>> = {
 
 /** Rooms of the runtime that write and are killed in tests of their own. */
 export const KILLED_ELSEWHERE: Readonly<Record<string, string>> = {
+  "src/runtime/chat/chat-handler.ts append":
+    "it gives a new thread its owner: tests/runtime/chat/chat-handler.store.test.ts has a process that ended after it",
   "src/runtime/perform/answer.ts post": "it reads the outcome of a row that is there",
   "src/runtime/perform/answer.ts withdraw":
     "it follows a post that failed: tests/runtime/session/failing-store.test.ts has the row and its caller",

@@ -58,5 +58,6 @@ function makerOf({ kind = "note", payload = {} }: EntryInput): string {
   if (kind === "approval_resolved") return "approvalResolvedEntry";
   if (kind === "question_asked") return "questionAskedEntry";
   if (kind === "question_answered") return "questionAnsweredEntry";
+  if (kind === "sleep_started") return "sleepStartedEntry";
   return kind === "tool_started" ? "toolStartedEntry" : kind;
 }

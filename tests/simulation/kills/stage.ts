@@ -217,6 +217,7 @@ export class Stage {
     const server = this.#server;
     for (const { call, status } of run === undefined ? [] : openCalls(run)) {
       if (status === "approval_requested") await this.#approve(call.id);
+      else if (status === "asleep") await this.#decided(call.id, status);
       else if (status === "asked" || CLIENT_TOOLS.has(call.name)) await server.answer(call.id, "yes");
     }
   }
@@ -227,9 +228,14 @@ export class Stage {
       await this.#server.approve(toolCallId);
     } catch (error) {
       if (Object(error).code !== "not_waiting") throw error;
-      const waits = ({ call, status }: OpenCall) => call.id === toolCallId && status === "approval_requested";
-      await this.#until(() => !(this.world.log.state.run?.calls ?? []).some(waits));
+      await this.#decided(toolCallId, "approval_requested");
     }
+  }
+
+  /** Waits until the call has another status: its time decides. */
+  #decided(toolCallId: string, before: OpenCall["status"]): Promise<void> {
+    const waits = ({ call, status }: OpenCall) => call.id === toolCallId && status === before;
+    return this.#until(() => !(this.world.log.state.run?.calls ?? []).some(waits));
   }
 
   /** The thread takes another ask and answers it, whatever happened before. */

@@ -1,27 +1,21 @@
 import type { Entry } from "heddle";
 import { apiError } from "../../../src/scripted-model/answer.ts";
 import { THREAD_ID } from "../../../src/testing/simulation/simulation-state.ts";
+import { BRANCH_STORIES } from "./branch-stories.ts";
+import { CUT_STORIES } from "./cut-stories.ts";
+import { DECISION_STORIES } from "./decision-stories.ts";
+import { INBOX_STORIES } from "./inbox-stories.ts";
 import { ruleModel } from "./rule-model.ts";
 import type { Stage, Story } from "./stage.ts";
-import { asksForSeat, begun, calling, DONE, later, TOO_LONG } from "./story-parts.ts";
+import { begun, calling, DONE, TOO_LONG } from "./story-parts.ts";
 import { SUMMARY_STORIES } from "./summary-stories.ts";
+import { TIME_STORIES } from "./time-stories.ts";
+import { TOOL_STORIES } from "./tool-stories.ts";
 
 const EMPTY = { id: "ctx", entries: [] };
 
 function replace(opId: string) {
   return { opId, operation: { type: "replace", reason: "manual", resultContext: EMPTY } } as const;
-}
-
-/** A call waits, the process leaves, somebody decides, and another process takes it up. */
-function decidedMeanwhile(approved: boolean) {
-  return async (stage: Stage): Promise<void> => {
-    await begun(stage);
-    await stage.waiting();
-    await stage.server.stop({ graceMs: 0 });
-    await stage.world.process().decide(THREAD_ID, { toolCallId: "call_0", approved, by: "ann" });
-    await stage.start();
-    await stage.ended();
-  };
 }
 
 /** From the moment that it is acknowledged, a setting is in the log. */
@@ -42,7 +36,7 @@ async function skip(stage: Stage): Promise<void> {
   });
 }
 
-const TOLD: readonly Story[] = [
+const SINGLE: readonly Story[] = [
   {
     name: "a final answer",
     rules: DONE,
@@ -73,80 +67,36 @@ const TOLD: readonly Story[] = [
     },
   },
   {
-    name: "an approval that is remembered, and settles others, also later",
-    rules: (prompt) => {
-      const results = prompt.split('"role":"tool"').length - 1;
-      if (results === 0)
-        return {
-          calls: [
-            ["send", 1],
-            ["send", 2],
-            ["look", 3],
-            ["send", 4],
-          ],
-        };
-      return results === 4 ? { calls: [["send", 5]] } : "Done.";
-    },
+    name: "a model that is set by its name",
+    rules: () => ({ error: apiError({ status: 401, message: "invalid key" }) }),
+    config: { models: { works: { ...ruleModel(calling(["look", 1])), modelId: "two" } } },
     play: async (stage) => {
-      await begun(stage);
-      await stage.waiting();
-      await stage.server.approve("call_0", { by: "ann", remember: { scope: "thread" } });
-      stage.world.acknowledged.add("the rule, with all that it decides", ({ thread }) => {
-        const decided = thread.filterByKind("approval_resolved").length;
-        return thread.filterByKind("ai_setting").length === 1 && decided >= 3;
-      });
+      await stage.start();
+      await set(stage, "model", (server) => server.setModel("works", { opId: "model" }));
+      await stage.ask("Do it.");
       await stage.ended();
     },
   },
   {
-    name: "a denial that is remembered, while words wait",
-    modelThinks: true,
-    rules: (prompt) => {
-      const results = prompt.split('"role":"tool"').length - 1;
-      return results < 2 ? { calls: [["send", results + 1]] } : "Done.";
-    },
-    play: async (stage) => {
-      await begun(stage);
-      await stage.waiting();
-      await stage.server.deny("call_0", { reason: "no", remember: {} });
-      await stage.steer("Be quick.");
-      await stage.ended();
-    },
-  },
-  {
-    name: "approvals that come too late while words wait",
+    name: "a mode whose rules decide a call, and leave another one to a person",
     rules: calling(["send", 1], ["send", 2]),
-    config: { approval: { timeoutMs: 2_000 } },
+    config: { modes: { build: { rules: [{ tool: "send", verdict: "allow", pattern: { serial: "1" } }] } } },
     play: async (stage) => {
-      await begun(stage);
+      await stage.start();
+      await set(stage, "mode", (server) => server.setMode("build", { opId: "mode" }));
+      await stage.ask("Do it.");
       await stage.waiting();
-      await stage.steer("Be quick.");
+      await stage.server.approve("call_1");
       await stage.ended();
     },
   },
   {
-    name: "an approval that comes too late and fails the request, with an operation that waits",
-    rules: calling(["send", 1], ["slow", 2]),
-    config: { approval: { timeoutMs: 2_000, onTimeout: "fail" } },
-    operationBehindAsk: 1,
+    name: "a request that `prepareCall` has prepared",
+    rules: (prompt) => (prompt.includes("Prepared.") ? calling(["look", 1])(prompt) : { error: TOO_LONG }),
+    config: { prepareCall: ({ instructions = "" }) => ({ instructions: `${instructions} Prepared.`, temperature: 0 }) },
     play: async (stage) => {
       await begun(stage);
       await stage.ended();
-    },
-    ends: ["failed", "completed"],
-  },
-  {
-    name: "an approval that edits the arguments",
-    rules: calling(["send", 1]),
-    play: async (stage) => {
-      await begun(stage);
-      await stage.waiting();
-      await stage.server.approve("call_0", { by: "ann", arguments: { serial: 1 } });
-      const isEdited = ({ payload }: Entry) => "editedArguments" in payload;
-      stage.world.acknowledged.add("the edit", ({ thread }) => thread.filterByKind("approval_resolved").some(isEdited));
-      await stage.ended();
-      const results = stage.world.log.thread.filterByRef("toolCallId", "call_0").filter(isEdited);
-      if (results.length !== 2) throw new Error("the result does not say what the call ran with");
     },
   },
   {
@@ -164,23 +114,6 @@ const TOLD: readonly Story[] = [
       await set(stage, "mode", (server) => server.setMode("plan", { opId: "mode" }));
       await stage.ask("Do it.");
       await stage.ended();
-    },
-  },
-  {
-    name: "asks that wait, one of them amended and one withdrawn",
-    rules: calling(["slow", 1]),
-    config: { busy: "queue" },
-    play: async (stage) => {
-      await begun(stage);
-      const next = stage.server.ask("And then?", { requestId: "next" });
-      const other = stage.server.ask("Never mind?", { requestId: "other" });
-      for (const one of [next, other]) one.catch(() => undefined);
-      await stage.steer("Be quick.");
-      await stage.server.amend("next", "And now?");
-      stage.mustEnd("next"); // what is acknowledged is a row
-      await stage.server.withdraw("other");
-      stage.mustEnd("other");
-      await (await next).result;
     },
   },
   {
@@ -243,94 +176,6 @@ const TOLD: readonly Story[] = [
       await stage.until(
         () => stage.world.processes[0]?.store.writes.some(({ method }) => method === "renewLease") === true,
       );
-    },
-  },
-  {
-    name: "approved",
-    rules: calling(["send", 1]),
-    play: async (stage) => {
-      await begun(stage);
-      await stage.waiting();
-      await stage.server.approve("call_0");
-      await stage.ended();
-    },
-  },
-  {
-    name: "denied while words wait",
-    rules: calling(["send", 1]),
-    play: async (stage) => {
-      await begun(stage);
-      await stage.waiting();
-      await stage.steer("Be quick.");
-      await stage.server.deny("call_0", { reason: "no" });
-      await stage.ended();
-    },
-  },
-  {
-    name: "denied at the last iteration",
-    rules: calling(["send", 1]),
-    config: { maxIterations: 1 },
-    play: async (stage) => {
-      await begun(stage);
-      await stage.waiting();
-      await stage.server.deny("call_0");
-      await stage.ended();
-    },
-  },
-  {
-    name: "approved elsewhere",
-    rules: calling(["send", 1]),
-    play: async (stage) => {
-      await begun(stage);
-      await stage.waiting();
-      await stage.world.process().decide(THREAD_ID, { toolCallId: "call_0", approved: true });
-      await stage.ended();
-    },
-  },
-  {
-    name: "denied elsewhere while words wait",
-    rules: calling(["send", 1]),
-    play: async (stage) => {
-      await begun(stage);
-      await stage.waiting();
-      await stage.steer("Be quick.");
-      await stage.world.process().decide(THREAD_ID, { toolCallId: "call_0", approved: false });
-      await stage.ended();
-    },
-  },
-  {
-    name: "denied elsewhere at the last iteration",
-    rules: calling(["send", 1]),
-    config: { maxIterations: 1 },
-    play: async (stage) => {
-      await begun(stage);
-      await stage.waiting();
-      await stage.world.process().decide(THREAD_ID, { toolCallId: "call_0", approved: false });
-      await stage.ended();
-    },
-  },
-  { name: "approved while nobody was there", rules: calling(["send", 1]), play: decidedMeanwhile(true) },
-  { name: "denied while nobody was there", rules: calling(["send", 1]), play: decidedMeanwhile(false) },
-  {
-    name: "answered by the user while words wait",
-    rules: calling(["ask_user", 1]),
-    play: async (stage) => {
-      await begun(stage);
-      await stage.waiting();
-      await stage.steer("Be quick.");
-      await stage.server.answer("call_0", "blue");
-      await stage.ended();
-    },
-  },
-  {
-    name: "answered by the user at the last iteration",
-    rules: calling(["ask_user", 1]),
-    config: { maxIterations: 1 },
-    play: async (stage) => {
-      await begun(stage);
-      await stage.waiting();
-      await stage.server.answer("call_0", "blue");
-      await stage.ended();
     },
   },
   {
@@ -582,79 +427,12 @@ const TOLD: readonly Story[] = [
     ends: ["cancelled", "completed"],
   },
   {
-    name: "cancelled while somebody decides who has to approve",
-    rules: calling(["look", 1], ["pay", 2]),
-    slowAppends: [3],
-    timed: (ports) => ({ guardTools: ({ name }) => (name === "look" ? "allow" : later(ports, "ask" as const)) }),
-    play: async (stage) => {
-      await begun(stage);
-      await stage.until(() => stage.world.toolRuns.count > 0);
-      await stage.server.cancel();
-    },
-    ends: ["cancelled", "completed"],
-  },
-  {
-    name: "cancelled before the user is asked",
-    rules: calling(["look", 1], ["ask_user", 2]),
-    slowAppends: [3],
-    timed: (ports) => ({ guardTools: ({ name }) => (name === "look" ? "allow" : later(ports, "allow" as const)) }),
-    play: async (stage) => {
-      await begun(stage);
-      await stage.until(() => stage.world.toolRuns.count > 0);
-      await stage.server.cancel();
-    },
-    ends: ["cancelled", "completed"],
-  },
-  {
     name: "finished while it waits",
     rules: calling(["send", 1], ["ask_user", 2]),
     play: async (stage) => {
       await begun(stage);
       await stage.waiting();
       await stage.server.finish();
-    },
-  },
-  {
-    name: "a tool that asks a question",
-    rules: calling(["book", 1]),
-    config: asksForSeat(),
-    play: async (stage) => {
-      await begun(stage);
-      await stage.waiting();
-      await stage.server.answer("call_0", "12A");
-      await stage.ended();
-    },
-  },
-  {
-    name: "finished while a tool thinks of a question",
-    rules: calling(["book", 1]),
-    timed: asksForSeat,
-    play: async (stage) => {
-      await begun(stage);
-      await stage.until(() => stage.world.log.state.run?.calls.length === 1);
-      await stage.server.finish();
-      await stage.ended();
-    },
-  },
-  {
-    name: "not decided before its deadline",
-    rules: calling(["send", 1]),
-    play: async (stage) => {
-      await stage.start();
-      await stage.ask("Do it.", { deadline: 2_000 });
-      await stage.ended();
-    },
-    ends: ["failed", "completed"],
-  },
-  {
-    name: "answered by the user behind a guard",
-    rules: calling(["ask_user", 1]),
-    config: { guardTools: () => "allow" },
-    play: async (stage) => {
-      await begun(stage);
-      await stage.waiting();
-      await stage.server.answer("call_0", "blue");
-      await stage.ended();
     },
   },
   {
@@ -677,7 +455,13 @@ const TOLD: readonly Story[] = [
       await stage.ended();
     },
   },
+  ...DECISION_STORIES,
+  ...CUT_STORIES,
+  ...INBOX_STORIES,
   ...SUMMARY_STORIES,
+  ...TIME_STORIES,
+  ...TOOL_STORIES,
+  ...BRANCH_STORIES,
 ];
 
 /** Each of these ends its request by another signal; behind which ask the operation comes that waits for it. */
@@ -698,13 +482,14 @@ const WITH_AN_OPERATION: Readonly<Record<string, number>> = {
   "finished while it waits": 1,
   "finished while a tool thinks of a question": 1,
   "not decided before its deadline": 1,
+  "cancelled while a tool falls asleep": 1,
   "stopped by its own word": 1,
 };
 
 export const STORIES: readonly Story[] = [
-  ...TOLD,
+  ...SINGLE,
   ...Object.entries(WITH_AN_OPERATION).map(([name, operationBehindAsk]) => {
-    const story = TOLD.find((told) => told.name === name);
+    const story = SINGLE.find((one) => one.name === name);
     if (story === undefined) throw new Error(`no story is called ${name}`);
     return { ...story, name: `${name}, and an operation waits for it`, operationBehindAsk };
   }),

@@ -28,6 +28,21 @@ export const SUMMARY_STORIES: readonly Story[] = [
     },
   },
   {
+    name: "a request that waits for a summary from outside",
+    rules: () => LONG,
+    config: {
+      contextPolicy: { summarization: "request_new", maxThreadTokens: 100, keepLastTurns: 0 },
+      onNeedsSummary: async () => "They talked.",
+    },
+    play: async (stage) => {
+      await begun(stage);
+      await stage.ended();
+      await stage.ask("Do it again.");
+      await stage.logged("summary");
+      await stage.ended();
+    },
+  },
+  {
     name: "a summary that fails",
     rules: () => LONG,
     config: {

@@ -10,17 +10,25 @@ import type { ThreadDatabase } from "heddle/store";
 import postgres from "postgres";
 import { afterAll, inject } from "vitest";
 
-/** Stores and raw connections on a schema of the test file's own, all gone when its tests are over. */
-export const schema = `test_${randomUUID().replaceAll("-", "")}`;
+/** The schema of the test file that runs. Stores and raw connections use it, and all are gone when its tests are over. */
+export let schema = "";
 
-const closing: (() => Promise<void>)[] = [];
+let closing: (() => Promise<void>)[] = [];
 
-afterAll(async () => {
-  await Promise.all(closing.map((close) => close()));
-  const sql = postgres(inject("postgresUrl"), { max: 1, onnotice: () => {} });
-  await sql`drop schema if exists ${sql(schema)} cascade`;
-  await sql.end({ timeout: 1 });
-});
+/** Called before each test file, because the files of a worker share this module. */
+export function useOwnSchema(): void {
+  const name = `test_${randomUUID().replaceAll("-", "")}`;
+  const opened: (() => Promise<void>)[] = [];
+  schema = name;
+  closing = opened;
+  afterAll(async () => {
+    if (opened.length === 0) return;
+    await Promise.all(opened.map((close) => close()));
+    const sql = postgres(inject("postgresUrl"), { max: 1, onnotice: () => {} });
+    await sql`drop schema if exists ${sql(name)} cascade`;
+    await sql.end({ timeout: 1 });
+  });
+}
 
 /** Each one is as good as a process of its own: it shares no connection and no memory with another. */
 export function openStore(options: PostgresStoreOptions = {}, url = inject("postgresUrl")): ThreadStore {

@@ -1,4 +1,4 @@
-import type { Decision, StoreDriver, WantedInbox } from "heddle/store";
+import type { Decision, InboxQuery, StoreDriver } from "heddle/store";
 import { memoryDriver } from "../../../src/stores/memory-store.ts";
 import type { Mutants } from "./mutation.ts";
 
@@ -126,7 +126,7 @@ function writing(
 /** A driver that wants less of an inbox than it is asked for. */
 function wanting(
   sound: StoreDriver,
-  change: (inbox: WantedInbox) => WantedInbox,
+  change: (inbox: InboxQuery) => InboxQuery,
   forgotten?: "lastPosition",
 ): StoreDriver["transact"] {
   return (id, ids, decide, wanted = []) => {

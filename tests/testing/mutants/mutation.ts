@@ -1,4 +1,4 @@
-import type { ListQuery, StoreDriver, StoredRow, ThreadState, Wanted } from "heddle/store";
+import type { ListQuery, StateQuery, StoreDriver, StoredRow, ThreadState } from "heddle/store";
 import type { MemoryTenant } from "../../../src/stores/memory-store.ts";
 import { StoreContext } from "../../../src/stores/methods/context.ts";
 import { searchHeads } from "../../../src/stores/methods/list.ts";
@@ -12,7 +12,7 @@ export type Mutants = Readonly<Record<string, Readonly<Record<string, Mutation>>
 export function peek<Seen>(
   sound: StoreDriver,
   id: string,
-  wanted: Wanted,
+  wanted: StateQuery,
   look: (state: ThreadState) => Seen,
 ): Promise<Seen> {
   return sound.transact(id, wanted, (state) => ({ result: look(state) }));

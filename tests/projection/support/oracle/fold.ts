@@ -31,6 +31,7 @@ export function fold(log: readonly Logged[], lane: string, rules: ProjectorName 
   const positionOf = (index: number) => sum(own.slice(0, index).map(({ payload }) => measureOf(payload)));
   const anchor = own.findLast((entry) => baseOf(entry) !== undefined);
   const base = (anchor && baseOf(anchor)) ?? Number.NEGATIVE_INFINITY;
+  const cut = (place: Place) => (rules === "heddle/1" ? place : asCut(place, own));
   const places = own
     .map(
       (entry, index): Place => ({
@@ -46,10 +47,53 @@ export function fold(log: readonly Logged[], lane: string, rules: ProjectorName 
   if (anchor !== undefined) {
     const { items, systemPrompt } = contextOf(anchor);
     const snapshot = snapshotOf(items, anchor, base, places[0]?.position ?? measure);
-    return { places: [...snapshot, ...places], measure, ...(systemPrompt !== undefined && { systemPrompt }) };
+    return { places: [...snapshot, ...places].map(cut), measure, ...(systemPrompt !== undefined && { systemPrompt }) };
   }
   const from = own[0] && inherited(log, own[0], rules);
-  return { ...from, places: [...(from?.places ?? []), ...places], measure };
+  return { ...from, places: [...(from?.places ?? []), ...places].map(cut), measure };
+}
+
+/** An answer as the newest note of the lane has cut it. */
+function asCut(place: Place, lane: readonly Logged[]): Place {
+  const { kind, seq, payload } = place;
+  if (place.item !== undefined || payload["role"] !== "assistant" || !["message", "ai_message"].includes(kind))
+    return place;
+  const notes = lane.flatMap(({ kind, seq: at, payload: { cut } }) => {
+    if (kind !== "note" || !isPlainObject(cut) || cut["seq"] !== seq || at <= seq) return [];
+    const { characters } = cut;
+    return Number.isSafeInteger(characters) && Number(characters) >= 0 ? [Number(characters)] : [];
+  });
+  const [characters] = notes.slice(-1);
+  if (characters === undefined) return place;
+  const { content, toolCalls, thinking, ...others } = payload;
+  const calls = Array.isArray(toolCalls) ? toolCalls.length : 0;
+  const list: readonly unknown[] = Array.isArray(content)
+    ? content
+    : typeof content === "string"
+      ? [{ type: "text", text: content }]
+      : [];
+  const parts = list.map((part) => (isPlainObject(part) ? part : {}));
+  const acts = calls > 0 || parts.some(({ type }) => type === "provider_call");
+  const shown = parts.flatMap((part, index) => {
+    if (part["type"] === "text" && typeof part["text"] === "string") {
+      const before = sum(
+        parts.slice(0, index).map(({ type, text }) => (type === "text" && typeof text === "string" ? text.length : 0)),
+      );
+      const text = whole(part["text"], characters - before);
+      if (text === "") return [];
+      return [acts && text === part["text"] ? list[index] : { type: "text", text }];
+    }
+    return acts && part["type"] !== "file" && part["type"] !== "source" ? [list[index]] : [];
+  });
+  const text = typeof content === "string" ? whole(content, characters) : shown;
+  const kept = { ...(toolCalls !== undefined && { toolCalls }), ...(acts && thinking !== undefined && { thinking }) };
+  return { ...place, payload: { ...others, ...kept, content: text } as JsonObject };
+}
+
+/** The beginning of a text, without half a character at its end. */
+function whole(text: string, length: number): string {
+  const cut = text.slice(0, Math.max(0, length));
+  return /[\uD800-\uDBFF]$/.test(cut) && /^[\uDC00-\uDFFF]/.test(text.slice(cut.length)) ? cut.slice(0, -1) : cut;
 }
 
 /** Neither the replace in force when it was written nor any later one has killed it. */

@@ -108,7 +108,7 @@ function readPlace(place: Place): What {
   const content = contentOf(payload["content"]);
   switch (role) {
     case "user":
-      return legal({ type: "user", content });
+      return legal({ type: "user", content: signed(content, payload["author"]) });
     case "system":
     case "developer":
       return legal({ type: "system", content: textOf(content) });
@@ -143,6 +143,18 @@ function legal(said: EntryMessage): What {
     default:
       return said satisfies never;
   }
+}
+
+/** A user's content behind the name of the one who wrote it; a blank one says nothing. */
+function signed(content: Content, author: unknown): Content {
+  const { name, id } = isPlainObject(author) ? author : {};
+  const names = [name, id]
+    .filter((one) => typeof one === "string")
+    .map((one) => one.split(/\s/).filter(Boolean).join(" "));
+  const [first] = names.filter((one) => one !== "");
+  if (first === undefined || legalUser(content) === undefined) return content;
+  if (typeof content === "string") return `From ${first}:\n${content}`;
+  return [{ type: "text", text: `From ${first}:` }, ...content];
 }
 
 function assistant(content: Content, thinking: readonly ThinkingPart[], calls: readonly SaidCall[]): What {

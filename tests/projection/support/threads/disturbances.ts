@@ -73,6 +73,17 @@ function operation(contextRef: string, what: JsonObject): EntryInput {
   return { kind: "ai_context_operation", payload: { opId: "op", contextRef, operation: what } };
 }
 
+/** The answer that is so many entries back, if it is one, is cut. */
+const cut: fc.Arbitrary<Draft> = fc
+  .record({ lane: maybe(2, lane), back: fc.nat({ max: 8 }), characters: fc.nat({ max: 12 }) })
+  .map(
+    ({ lane, back, characters }): Draft =>
+      ({ seq }) => ({
+        kind: "note",
+        payload: { ...(lane && { contextRef: lane }), cut: { seq: Math.max(0, seq - back), characters } },
+      }),
+  );
+
 const entry = (kind: string, payload: fc.Arbitrary<JsonObject>, refs = {}): fc.Arbitrary<Draft> =>
   payload.map(
     (payload): Draft =>
@@ -91,6 +102,7 @@ export const disturbance: fc.Arbitrary<Draft | Fork> = fc.oneof(
   { weight: 1, arbitrary: switchTo },
   { weight: 2, arbitrary: fc.record({ back, how: fc.constantFrom("fork" as const, "up to" as const) }) },
   { weight: 2, arbitrary: strayResult },
+  { weight: 3, arbitrary: cut },
   entry("note", fc.constant({ n: 1 })),
   entry("acme.invoice", fc.constant({ total: 3 })),
   entry("message", fc.record({ role: fc.constantFrom("system", "developer"), content: text })),

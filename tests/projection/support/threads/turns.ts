@@ -1,6 +1,18 @@
 import fc from "fast-check";
 import type { Content, EntryInput, JsonObject, JsonValue, Refs } from "heddle";
-import { answerContent, args, callId, content, maybe, result, type Thought, text, thought, toolName } from "./words.ts";
+import {
+  answerContent,
+  args,
+  author,
+  callId,
+  content,
+  maybe,
+  result,
+  type Thought,
+  text,
+  thought,
+  toolName,
+} from "./words.ts";
 
 /** What an entry may depend on when it is written. */
 interface Moment {
@@ -52,6 +64,7 @@ export const turn = fc.record({
   vocabulary: fc.constantFrom("plain", "ai"),
   hasRequest: fc.oneof({ weight: 4, arbitrary: fc.constant(true) }, fc.constant(false)),
   ask: content,
+  author: maybe(2, author),
   rounds: fc.array(round, { maxLength: 3 }),
   answer: maybe(7, fc.record({ content: answerContent, thought: maybe(2, thought) })),
   /** After so many entries the process died. */
@@ -63,7 +76,7 @@ export type Turn = typeof turn extends fc.Arbitrary<infer T> ? T : never;
 export function written(turns: readonly Turn[]): Draft[] {
   let calls = 0;
   return turns.flatMap((turn, index) => {
-    const { vocabulary, hasRequest, ask, rounds, answer, crash } = turn;
+    const { vocabulary, hasRequest, ask, author, rounds, answer, crash } = turn;
     const refs: Refs = hasRequest ? { requestId: `r${index}` } : {};
     const say = (role: string, content: Content, more: JsonObject = {}, moreRefs: Refs = {}): Draft => {
       const kind = vocabulary === "ai" || Object.keys(more).length > 0 ? "ai_message" : "message";
@@ -72,7 +85,7 @@ export function written(turns: readonly Turn[]): Draft[] {
         return { kind, payload, refs: { ...refs, ...moreRefs } };
       };
     };
-    const drafts = [say("user", ask)];
+    const drafts = [say("user", ask, author === undefined ? {} : { author })];
     const late: Draft[] = [];
     for (const round of rounds) {
       const own = round.calls.map((call) => ({ ...call, id: call.id === "fresh" ? `call_${calls++}x` : call.id }));

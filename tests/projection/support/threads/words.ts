@@ -39,6 +39,12 @@ export const content: fc.Arbitrary<Content> = fc.oneof(
   { weight: 2, arbitrary: fc.array(fc.oneof({ weight: 3, arbitrary: textPart }, file), { maxLength: 3 }) },
 );
 
+/** Mostly people; some values name no author. */
+export const author: fc.Arbitrary<JsonValue> = fc.oneof(
+  { weight: 4, arbitrary: fc.constantFrom<JsonValue>({ id: "u1", name: "Ada" }, { id: "u2" }) },
+  fc.constantFrom<JsonValue>({ id: "u3", name: "  Grace\n Hopper " }, { id: "u4", name: "" }, { id: " " }, "Ada", null),
+);
+
 /** An assistant may think among its parts, too. */
 export const answerContent: fc.Arbitrary<Content> = fc.oneof(
   { weight: 10, arbitrary: content },

@@ -24,7 +24,13 @@ export function scene({ provider = "openai.responses", times = [0], ...config }:
   const left = [...times];
   const clock = (): number => (left.length > 1 ? left.shift() : left[0]) ?? 0;
   const ports = { ...systemRuntimePorts, clock };
-  return { definition, threadId: "thread_1", ports, tools: () => definition.tools, lent: () => ({ models: [model] }) };
+  return {
+    definition,
+    threadId: "thread_1",
+    ports,
+    tools: () => definition.tools,
+    transient: () => ({ models: [model] }),
+  };
 }
 
 export function llmStream(changes: Partial<LlmStream> = {}): LlmStream {
@@ -80,6 +86,7 @@ export const completed = event({
   data: {
     text: "It is 18 degrees in Ghent.",
     terminationReason: "final_answer",
+    finishReason: "stop",
     usage: { inputTokens: 200, outputTokens: 40 },
     usageByModel: {},
   },

@@ -1,0 +1,250 @@
+import { DefaultChatTransport, readUIMessageStream, type UIMessage, type UIMessageChunk } from "ai";
+import { AgentHost, memoryStore, type ThreadStore } from "heddle";
+import { type ChatHandlerOptions, chatHandler, type MessageSiblings, type ThreadChange } from "heddle/ai-sdk";
+import { sqliteStore } from "heddle/sqlite";
+import type { ScriptedStep } from "heddle/testing";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { fastFile } from "../../support/temp-folder.ts";
+import { agentOf, anything } from "../ui-messages/chat.ts";
+
+const api = "http://localhost/api/chat";
+
+type Options = Partial<ChatHandlerOptions> & {
+  readonly script?: readonly ScriptedStep[];
+  readonly store?: ThreadStore;
+};
+
+/** A chat, and the SDK's own transport to it. */
+function chatOn({ script = ["4", "5", "6"], store = memoryStore(), ...options }: Options = {}) {
+  const tools = { pay: { inputSchema: anything, needsApproval: true, execute: () => "paid" } };
+  const host = AgentHost.create({ agent: agentOf(script, { tools }), store, warn: () => undefined });
+  onTestFinished(() => host.stop());
+  const handler = chatHandler({ host, authorize: () => ({ owner: "ada" }), ...options });
+  const fetch = async (url: string | URL | Request, init?: RequestInit) => handler(new Request(url, init));
+  const transport = new DefaultChatTransport<UIMessage>({ api, fetch });
+  const get = (path: string, init?: RequestInit) => fetch(`${api}/${path}`, init);
+  const post = (path: string, body: object, headers: Record<string, string> = {}) =>
+    get(path, {
+      method: "POST",
+      body: JSON.stringify(body),
+      headers: { "content-type": "application/json", ...headers },
+    });
+  return { host, store, transport, get, post };
+}
+
+type Chat = ReturnType<typeof chatOn>;
+
+function user(id: string, text: string): UIMessage {
+  return { id, role: "user", parts: [{ type: "text", text }] };
+}
+
+async function last(stream: ReadableStream<UIMessageChunk> | null): Promise<UIMessage | undefined> {
+  let message: UIMessage | undefined;
+  if (stream !== null) for await (const one of readUIMessageStream({ stream })) message = one;
+  return message;
+}
+
+/** Sends as `useChat` does. */
+async function send({ transport }: Chat, messages: UIMessage[], more: object = {}): Promise<UIMessage | undefined> {
+  const submit = { trigger: "submit-message" as const, messageId: undefined };
+  return last(await transport.sendMessages({ chatId: "t", messages, abortSignal: undefined, ...submit, ...more }));
+}
+
+interface Shown {
+  readonly messages: readonly UIMessage[];
+  readonly siblings: object;
+  readonly status: string | null;
+}
+
+async function shown({ get }: Chat): Promise<{ texts: string; siblings: object; status: string | null }> {
+  const page = (await (await get("t/messages")).json()) as Shown;
+  const { messages, siblings, status } = page;
+  return { texts: messages.map(textOf).join(" "), siblings, status };
+}
+
+function textOf(message: UIMessage | undefined): string {
+  return (message?.parts ?? []).flatMap((part) => (part.type === "text" ? [part.text] : [])).join("");
+}
+
+async function codeOf(response: Response): Promise<string> {
+  const { error } = (await response.json()) as { readonly error: { readonly code: string; readonly message: string } };
+  expect(error.message).toMatch(/\.$/);
+  return `${response.status} ${error.code}`;
+}
+
+describe.each([
+  ["memory", () => memoryStore()],
+  ["SQLite", () => sqliteStore(fastFile())],
+])("a chat handler on %s", (_name, open) => {
+  test("streams a turn, and shows the messages of the thread and its owner", async () => {
+    const chat = chatOn({ store: open() });
+    expect(await shown(chat)).toEqual({ texts: "", siblings: {}, status: null });
+    expect(textOf(await send(chat, [user("m1", "2+2?")]))).toBe("4");
+    expect(await shown(chat)).toEqual({ texts: "2+2? 4", siblings: {}, status: "completed" });
+    expect((await chat.store.list({ owner: "ada" })).threads.map(({ id }) => id)).toEqual(["t"]);
+  });
+
+  test("refuses the thread of another owner, and one without an owner", async () => {
+    const store = open();
+    await send(chatOn({ store }), [user("m1", "2+2?")]);
+    const other = chatOn({ store, authorize: () => ({ owner: "eve" }) });
+    expect(await codeOf(await other.get("t/messages"))).toBe("403 owner_mismatch");
+    expect(await codeOf(await other.post("", { id: "t", messages: [user("m2", "Hi")] }))).toBe("403 owner_mismatch");
+    await store.append("u", { kind: "note" });
+    expect(await codeOf(await other.post("", { id: "u", messages: [user("m2", "Hi")] }))).toBe("403 owner_mismatch");
+    expect(await codeOf(await other.post("t/stop", {}))).toBe("403 owner_mismatch");
+  });
+
+  test("serves a thread whose owner was written before the process ended", async () => {
+    const store = open();
+    const full = new Proxy(store, {
+      get: (target, name) =>
+        name === "append"
+          ? (id: string, entries: readonly [], options: object) =>
+              entries.length === 0 ? target.append(id, entries, options) : Promise.reject(new Error("killed"))
+          : Reflect.get(target, name).bind?.(target),
+    });
+    const killed = await chatOn({ store: full, onError: () => undefined }).post("", {
+      id: "t",
+      messages: [user("m1", "2+2?")],
+    });
+    expect(killed.ok).toBe(false);
+    expect((await store.list()).threads).toMatchObject([{ id: "t", rev: 0, owner: "ada" }]);
+    const eve = chatOn({ store, authorize: () => ({ owner: "eve" }) });
+    expect(await codeOf(await eve.post("", { id: "t", messages: [user("m1", "2+2?")] }))).toBe("403 owner_mismatch");
+    expect(textOf(await send(chatOn({ store }), [user("m1", "2+2?")]))).toBe("4");
+  });
+
+  test("edits and regenerates on branches, and shows the one that is chosen", async () => {
+    const chat = chatOn({ store: open() });
+    const first = await send(chat, [user("m1", "2+2?")]);
+    await send(chat, [user("m1", "2+2?")], { trigger: "regenerate-message", messageId: first?.id });
+    const regenerated = await shown(chat);
+    expect(regenerated).toMatchObject({ texts: "2+2? 5", status: "completed" });
+    const [{ index, count, lanes }] = Object.values(regenerated.siblings) as [MessageSiblings];
+    expect([index, count]).toEqual([1, 2]);
+    const chosen = (await (await chat.post("t/branch", { lane: lanes[0] })).json()) as Shown;
+    expect(chosen.messages.map(textOf)).toEqual(["2+2?", "4"]);
+    await send(chat, [user("m1", "3+3?")]);
+    expect((await shown(chat)).texts).toBe("3+3? 6");
+  });
+
+  test("sends each entry to those who follow the thread, from the last event that they got", async () => {
+    const chat = chatOn({ store: open() });
+    const left = new AbortController();
+    onTestFinished(() => left.abort());
+    const followed = await chat.get("t/events", { signal: left.signal });
+    await send(chat, [user("m1", "2+2?")]);
+    const [ask, answer] = await changes(followed, 2);
+    expect(ask).toMatchObject({ seq: 0, kind: "ai_message", requestId: expect.any(String) });
+    expect(answer?.requestId).toBe(ask?.requestId);
+    const again = await chat.get("t/events", { signal: left.signal, headers: { "last-event-id": "0" } });
+    expect((await changes(again, 1))[0]).toEqual(answer);
+  });
+
+  test("decides calls that wait, and records who did", async () => {
+    const script = [
+      { calls: [{ id: "c1", name: "pay" }] },
+      "Paid.",
+      { calls: [{ id: "c2", name: "pay" }] },
+      "Not paid.",
+    ];
+    const chat = chatOn({ store: open(), script });
+    await send(chat, [user("m1", "Pay")]);
+    const call = (await chat.host.waiting("t"))[0]?.toolCallId;
+    expect((await chat.post("t/approve", { toolCallId: call, reason: "Fine." })).status).toBe(204);
+    await last(await chat.transport.reconnectToStream({ chatId: "t" }));
+    const decided = (await chat.host.thread("t")).toArray().find(({ kind }) => kind === "approval_resolved");
+    expect(decided?.payload).toMatchObject({ approved: true, reason: "Fine.", by: "ada" });
+    expect(await codeOf(await chat.post("t/approve", { toolCallId: call }))).toBe("409 not_waiting");
+  });
+
+  test("stops a request", async () => {
+    const chat = chatOn({ store: open(), script: [{ calls: [{ name: "pay" }] }, "Paid."] });
+    await send(chat, [user("m1", "Pay")]);
+    expect(await (await chat.post("t/stop", {})).json()).toEqual({ stopped: true });
+    expect(await (await chat.post("t/stop", {})).json()).toEqual({ stopped: false });
+    expect((await shown(chat)).status).toBe("cancelled");
+  });
+
+  test("resumes a stream, and answers 204 when nothing runs", async () => {
+    const chat = chatOn({ store: open(), script: [{ calls: [{ name: "pay" }] }, "Paid."] });
+    expect((await chat.get("t/stream")).status).toBe(204);
+    await send(chat, [user("m1", "Pay")]);
+    const message = await last(await chat.transport.reconnectToStream({ chatId: "t" }));
+    expect(message?.parts.at(-1)).toMatchObject({ type: "tool-pay", state: "approval-requested" });
+  });
+});
+
+describe("a chat handler", () => {
+  test("asks with the options of the route, which reads the body", async () => {
+    const ask = (_request: Request, body: object) => ({ refs: { voice: `${(body as { voice?: string }).voice}` } });
+    const chat = chatOn({ ask });
+    await (await chat.post("", { id: "t", messages: [user("m1", "2+2?")], voice: "low" })).text();
+    expect((await chat.host.thread("t")).toArray()[0]?.refs).toMatchObject({ voice: "low", messageId: "m1" });
+  });
+
+  test("refuses pages of other sites, and takes those that it names", async () => {
+    const chat = chatOn({ origins: ["https://app.example.com"] });
+    const turn = { id: "t", messages: [user("m1", "2+2?")] };
+    const from = async (headers: Record<string, string>) => {
+      const response = await chat.post("", turn, headers);
+      return response.ok ? "ok" : codeOf(response);
+    };
+    expect(await from({ origin: "https://evil.example.com" })).toBe("403 origin_refused");
+    expect(await from({ "sec-fetch-site": "cross-site" })).toBe("403 origin_refused");
+    expect(await from({ origin: "null" })).toBe("403 origin_refused");
+    expect(await from({ origin: "http://localhost", "sec-fetch-site": "same-origin" })).toBe("ok");
+    expect(await from({ origin: "https://app.example.com", "sec-fetch-site": "cross-site" })).toBe("ok");
+    expect(await from({})).toBe("ok");
+  });
+
+  test("refuses bodies that are too large, of other types, or no JSON", async () => {
+    const chat = chatOn({ maxBodyBytes: 100 });
+    const send = (body: string, type = "application/json") =>
+      chat.get("", { method: "POST", body, headers: { "content-type": type } }).then(codeOf);
+    expect(await send(JSON.stringify({ id: "t", text: "x".repeat(100) }))).toBe("413 body_too_large");
+    expect(await send("{}", "text/plain")).toBe("415 content_type_refused");
+    expect(await send("{")).toBe("400 invalid_request");
+    expect(await send("[]")).toBe("400 invalid_request");
+    expect(await send("{}")).toBe("400 invalid_request");
+    expect(await send(JSON.stringify({ id: "t" }))).toBe("400 invalid_message");
+    expect(await chat.get("t/nothing").then(codeOf)).toBe("404 route_not_found");
+    expect(await chat.get("%E0%A4%A/messages").then(codeOf)).toBe("404 route_not_found");
+    expect(await chat.get("t/stop", { method: "DELETE" }).then(codeOf)).toBe("405 method_not_allowed");
+    expect((await chat.store.list()).threads).toEqual([{ ...(await chat.store.list()).threads[0] }]);
+  });
+
+  test("gives a page no text of an unknown error, and reports it once", async () => {
+    const errors: unknown[] = [];
+    const secret = new Error("password");
+    const authorize = () => Promise.reject(secret);
+    const chat = chatOn({ authorize, onError: (error) => errors.push(error) });
+    const response = await chat.get("t/messages");
+    expect(response.status).toBe(500);
+    expect(await response.text()).not.toContain("password");
+    expect(errors).toEqual([secret]);
+    const refused = chatOn({ authorize: () => false });
+    expect(await codeOf(await refused.get("t/messages"))).toBe("403 access_refused");
+  });
+
+  test("needs authorize, and refuses unknown options", () => {
+    const { host } = chatOn();
+    expect(() => chatHandler({ host } as never)).toThrow("chatHandler needs `authorize`");
+    expect(() => chatHandler({ host, authorize: () => true, origin: "x" } as never)).toThrow("origin");
+  });
+});
+
+/** The first changes of a stream of events. */
+async function changes({ body }: Response, count: number): Promise<readonly ThreadChange[]> {
+  const found: ThreadChange[] = [];
+  let text = "";
+  for await (const part of (body ?? new ReadableStream()).pipeThrough(new TextDecoderStream())) {
+    text += part;
+    const lines = text.split("\n");
+    text = lines.pop() ?? "";
+    for (const line of lines) if (line.startsWith("data: ")) found.push(JSON.parse(line.slice("data: ".length)));
+    if (found.length >= count) break;
+  }
+  return found.slice(0, count);
+}

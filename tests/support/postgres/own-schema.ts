@@ -1,0 +1,3 @@
+import { useOwnSchema } from "../../stores/postgres/open.ts";
+
+useOwnSchema();
