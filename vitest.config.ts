@@ -83,7 +83,7 @@ export default defineConfig({
         test: {
           ...shared,
           name: "stores",
-          isolate: true, // each file has a schema of its own, which the module tests/stores/postgres/open.ts chooses
+          setupFiles: [...shared.setupFiles, "tests/support/postgres/own-schema.ts"],
           include: withDatabases,
           globalSetup: ["tests/support/postgres/global-setup.ts"],
         },
@@ -93,7 +93,6 @@ export default defineConfig({
         test: {
           ...shared,
           name: "browser",
-          isolate: true, // each file starts a Studio and a browser of its own
           include: browser,
           globalSetup: ["tests/browser/support/global-setup.ts"],
         },
@@ -105,6 +104,7 @@ export default defineConfig({
               test: {
                 ...shared,
                 name: "soak",
+                setupFiles: [...shared.setupFiles, "tests/support/postgres/own-schema.ts"],
                 include: soak,
                 globalSetup: ["tests/support/postgres/global-setup.ts"],
                 // One after the other, each with its share of HEDDLE_SOAK_MINUTES.

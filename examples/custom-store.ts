@@ -6,6 +6,7 @@ import {
   type ClaimRecord,
   checkName,
   defineStore,
+  type InboxQuery,
   type InboxState,
   type StoreDriver,
   type StoredCommand,
@@ -13,7 +14,6 @@ import {
   type StoredRow,
   type ThreadHead,
   threadNotFound,
-  type WantedInbox,
 } from "heddle/store";
 import { storeContract } from "heddle/testing";
 
@@ -81,7 +81,7 @@ function keyValueDriver(kv: KeyValueService, tenant: string): StoreDriver {
     return all.filter(({ outcome }) => outcome === null).sort((a, b) => a.position - b.position);
   }
 
-  async function inboxOf({ threadId, commandIds, entryIds }: WantedInbox): Promise<[string, InboxState]> {
+  async function inboxOf({ threadId, commandIds, entryIds }: InboxQuery): Promise<[string, InboxState]> {
     const found = await Promise.all(commandIds.map((id) => commandAt(threadId, id)));
     const lastPosition = (await pendingOf(threadId)).at(-1)?.position ?? 0;
     const commands = found.flatMap((command) => command ?? []);

@@ -9,6 +9,7 @@ const tools = {
   read: defineTool({ inputSchema: path, execute: (input) => files.get(input.path) ?? "no such file" }),
   edit: defineTool({
     inputSchema: change,
+    needsApproval: true,
     execute: (input) => {
       files.set(input.path, input.text);
       return "changed";
@@ -31,8 +32,17 @@ const agent = defineAgent({
   model: builder,
   tools,
   modes: {
-    plan: { systemPrompt: "Find out what to do. Change nothing.", tools: ["read"], model: planner, reasoning: "high" },
-    build: { systemPrompt: "Do what was planned." },
+    plan: {
+      systemPrompt: "Find out what to do. Change nothing.",
+      rules: [{ tool: "edit", verdict: "deny", reason: "it changes a file, and this is a plan." }],
+      model: planner,
+      reasoning: "high",
+    },
+    // Edits of source files need no approval here.
+    build: {
+      systemPrompt: "Do what was planned.",
+      rules: [{ tool: "edit", verdict: "allow", pattern: { path: "*.ts" } }],
+    },
   },
 });
 const store = memoryStore();
@@ -50,6 +60,7 @@ await server.stop();
 // The mode is in the log: it holds in the next process too.
 const later = await AgentServer.start({ agent, store, threadId: "thread_1" });
 await later.setMode("build");
+for (const { mode, verdict, tool } of await later.rules()) console.log(`rule of ${mode}: ${verdict} ${tool}`);
 console.log(`build: ${(await (await later.ask("Go.")).result).text}`);
 console.log(`the file: ${files.get("sum.ts")}`);
 // One request in another mode.

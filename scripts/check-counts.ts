@@ -96,7 +96,7 @@ function nameCounts(names: readonly PublicName[]): readonly Count[] {
 function importCount(): Count {
   const lines = sources.reduce((sum, file) => sum + file.lines, 0);
   const imports = sources.reduce((sum, file) => sum + file.imports.length, 0);
-  return { what: "relative imports per 100 lines", measured: (100 * imports) / lines, limit: 4.5, unit: " " };
+  return { what: "relative imports per 100 lines", measured: (100 * imports) / lines, limit: 4.55, unit: " " };
 }
 
 /** Files with one importer, which lies in their folder and would be short with them. */
@@ -119,21 +119,21 @@ async function askCounts(): Promise<readonly Count[]> {
   if (!ok) throw new Error(output);
   const { files, calls } = JSON.parse(output) as AskCount; // what the script prints
   return [
-    { what: "files of src that one ask runs", measured: files.length, limit: 120, places: files },
-    { what: "calls from an ask to the store", measured: calls.length, limit: 12, places: calls },
+    { what: "files of src that one ask runs", measured: files.length, limit: 126, places: files },
+    { what: "calls from an ask to the store", measured: calls.length, limit: 10, places: calls },
   ];
 }
 
 function stateCount(): Count {
   const places = mutablePlaces("src/runtime", STATE_FILES);
-  return { what: "places with mutable state outside the loop", measured: places.length, limit: 125, places };
+  return { what: "places with mutable state outside the loop", measured: places.length, limit: 144, places };
 }
 
 async function packageCounts(): Promise<readonly Count[]> {
   const { files, bytes } = await packedFiles();
   return [
     { what: "files in the tarball", measured: files, limit: 250 },
-    { what: "tarball, unpacked", measured: bytes / 1e6, limit: 4.2, unit: "MB" },
+    { what: "tarball, unpacked", measured: bytes / 1e6, limit: 4.3, unit: "MB" },
   ];
 }
 

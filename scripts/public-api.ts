@@ -65,7 +65,9 @@ const OPTIONS_TYPES = new Set([
 
 /** Types with such a name whose values Heddle's callers do not write, and why. */
 const NOT_OPTIONS: { readonly [name: string]: string } = {
+  InboxQuery: "the store makes it, and calls the driver with it",
   ProjectionStepInput: "the AI SDK's own contract: it calls `prepareStep` with this",
+  StateQuery: "the store makes it, and calls the driver with it",
   V4CallOptions: "the AI SDK's own contract: it calls a model with these",
 };
 
