@@ -3,11 +3,17 @@ import { createServer, type IncomingMessage, type RequestListener, type Server, 
 import type { AddressInfo } from "node:net";
 import { hostname } from "node:os";
 import type { AnyAgent } from "../agent/definition/config.ts";
+import { systemWarn } from "../runtime/callbacks.ts";
 import { refuseUnknownOptions } from "../thread/options.ts";
 import { handlerOf } from "./handler.ts";
 import { randomSecret } from "./http/guard.ts";
 import { errorResponse, StudioError } from "./http/response.ts";
 import { checkStudioOptions, type RunningStudio, type StartOptions } from "./options.ts";
+
+/** The headers of a request must arrive in this time, and all of it in the other. An import may be long. */
+const LIMITS = { headersTimeout: 15_000, requestTimeout: 15 * 60_000, connectionsCheckingInterval: 5000 };
+/** How long the body of a request may pause, in milliseconds. */
+const MAX_PAUSE_MS = 30_000;
 
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|::1)$/;
 
@@ -31,7 +37,7 @@ export async function startStudio<Agent extends AnyAgent = AnyAgent>(
   const { port = 4747, host = "127.0.0.1" } = options;
   const isLocal = LOOPBACK.test(host);
   const token = options.token ?? randomSecret();
-  const server = createServer();
+  const server = createServer(LIMITS);
   // Opens the port before resuming. Only the process that has the port may resume the requests of a killed Studio.
   const bound = await listening(server, port, host);
   try {
@@ -39,6 +45,7 @@ export async function startStudio<Agent extends AnyAgent = AnyAgent>(
     const { port: _port, host: _host, ...own } = options;
     const handle = await handlerOf("startStudio", { ...own, token }, { hosts: () => hosts });
     server.on("request", listener(handle, isLocal ? `localhost:${bound}` : `${host}:${bound}`));
+    if (!isLocal) (options.warn ?? systemWarn)(plainHttp(host));
     handle.resumeInterrupted(holderName(host, bound)).catch(() => undefined); // ignored: the first API call reports an unreadable store
     const stop: RunningStudio["stop"] = async (options = {}) => {
       refuseUnknownOptions("stop", options, { graceMs: true });
@@ -58,6 +65,11 @@ export async function startStudio<Agent extends AnyAgent = AnyAgent>(
     await closing(server);
     throw error;
   }
+}
+
+function plainHttp(host: string): string {
+  const risk = "Others in the network can read the token and the threads.";
+  return `Studio serves ${host} over plain http. ${risk} Put TLS in front of it, or listen on 127.0.0.1.`;
 }
 
 function listening(server: Server, port: number, host: string): Promise<number> {
@@ -104,73 +116,100 @@ function notListening({ code }: NodeJS.ErrnoException, port: number, host: strin
 
 const MAX_DISCARDED = 64 * 1024 * 1024;
 
-/** Adapts a handler for web `Request` and `Response` to node:http. */
-export function listener(handle: (request: Request) => Promise<Response>, fallbackHost: string): RequestListener {
+interface Adapted {
+  readonly handle: (request: Request) => Promise<Response>;
+  readonly fallbackHost: string;
+  readonly maxPauseMs: number;
+}
+
+/** Adapts a handler for web `Request` and `Response` to node:http. A body that pauses for too long ends its connection. */
+export function listener(
+  handle: (request: Request) => Promise<Response>,
+  fallbackHost: string,
+  maxPauseMs = MAX_PAUSE_MS,
+): RequestListener {
   return (incoming, outgoing) => {
-    void answer(handle, incoming, outgoing, fallbackHost).catch(() => outgoing.destroy()); // errors here mean that the client has disconnected
+    void answer({ handle, fallbackHost, maxPauseMs }, incoming, outgoing).catch(() => outgoing.destroy()); // errors here mean that the client has disconnected
   };
 }
 
 async function answer(
-  handle: (request: Request) => Promise<Response>,
+  { handle, fallbackHost, maxPauseMs }: Adapted,
   incoming: IncomingMessage,
   outgoing: ServerResponse,
-  fallbackHost: string,
 ): Promise<void> {
   const gone = new AbortController();
   outgoing.once("close", () => gone.abort());
-  const request = requestOf(incoming, gone.signal, fallbackHost);
+  const request = requestOf(incoming, { signal: gone.signal, fallbackHost, maxPauseMs });
   const response = request === undefined ? errorResponse(malformed()) : await handle(request);
   if (!incoming.complete) outgoing.setHeader("connection", "close");
   outgoing.writeHead(response.status, Object.fromEntries(response.headers));
   if (response.body === null) outgoing.end();
   else await write(response.body, outgoing, gone.signal);
-  if (!incoming.complete) discard(incoming);
+  if (!incoming.complete) discard(incoming, maxPauseMs);
 }
 
 /**
  * Reads and drops the rest of a refused body, up to a limit. Some clients read the response only after sending the
  * body.
  */
-function discard(incoming: IncomingMessage): void {
+function discard(incoming: IncomingMessage, maxPauseMs: number): void {
   let left = MAX_DISCARDED;
+  const pause = setTimeout(() => incoming.destroy(), maxPauseMs);
   incoming.removeAllListeners("data");
   incoming.on("data", ({ length }: Buffer) => {
     left -= length;
     if (left < 0) incoming.destroy();
+    else pause.refresh();
   });
+  incoming.once("close", () => clearTimeout(pause));
   incoming.resume();
 }
 
-/** The body as a stream. Cancelling it keeps the connection open for the answer. */
-function bodyOf(incoming: IncomingMessage): ReadableStream<Uint8Array> {
+/** The body as a stream. Cancelling it keeps the connection open for the answer. A long pause of the client is an error. */
+function bodyOf(incoming: IncomingMessage, maxPauseMs: number): ReadableStream<Uint8Array> {
+  let pause: ReturnType<typeof setTimeout> | undefined; // set while the client has to send
   return new ReadableStream<Uint8Array>({
     start: (controller) => {
       incoming.on("data", (chunk: Buffer) => {
+        clearTimeout(pause);
         controller.enqueue(new Uint8Array(chunk));
         incoming.pause();
       });
-      incoming.once("end", () => controller.close());
+      incoming.once("end", () => {
+        clearTimeout(pause);
+        controller.close();
+      });
       incoming.once("error", (error) => controller.error(error));
+      incoming.once("close", () => clearTimeout(pause));
       incoming.pause();
     },
-    pull: () => {
+    pull: (controller) => {
+      clearTimeout(pause);
+      pause = setTimeout(() => {
+        incoming.removeAllListeners("data").removeAllListeners("end");
+        controller.error(halfSent());
+      }, maxPauseMs);
       incoming.resume();
     },
     cancel: () => {
+      clearTimeout(pause);
       incoming.removeAllListeners("data").removeAllListeners("end");
     },
   });
 }
 
-function requestOf(incoming: IncomingMessage, signal: AbortSignal, fallbackHost: string): Request | undefined {
+function requestOf(
+  incoming: IncomingMessage,
+  { signal, fallbackHost, maxPauseMs }: Omit<Adapted, "handle"> & { readonly signal: AbortSignal },
+): Request | undefined {
   const { method = "GET", url = "/", headers } = incoming;
   try {
     const hasBody = method !== "GET" && method !== "HEAD";
     const given = Object.entries(headers).flatMap(([name, value]): [string, string][] =>
       value === undefined ? [] : [[name, Array.isArray(value) ? value.join(", ") : value]],
     );
-    const body = hasBody ? bodyOf(incoming) : null;
+    const body = hasBody ? bodyOf(incoming, maxPauseMs) : null;
     // A path may begin with two slashes, which URL would read as a host. So the origin is put before it.
     const target = new URL(`http://${headers.host ?? fallbackHost}${url.startsWith("/") ? url : "/"}`);
     return new Request(target, { method, headers: given, body, duplex: "half", signal });
@@ -205,6 +244,11 @@ function drained(outgoing: ServerResponse, gone: AbortSignal): Promise<void> {
     outgoing.once("drain", go);
     gone.addEventListener("abort", go, { once: true });
   });
+}
+
+function halfSent(): StudioError {
+  const message = "The body of the request did not arrive. Send it again.";
+  return new StudioError({ code: "request_half_sent", status: 408, message, retryable: true });
 }
 
 function malformed(): StudioError {

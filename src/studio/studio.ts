@@ -40,6 +40,8 @@ export class Studio {
   readonly importLimit: number;
   /** Aborted when Studio stops. */
   readonly stopped = new AbortController();
+  /** The event streams that are open. */
+  readonly streams = new Set<AbortController>();
   readonly #options: StudioOptions;
   #host: AgentHost | undefined;
   #settings: Promise<ReactSettings> | undefined;

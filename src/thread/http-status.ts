@@ -9,6 +9,7 @@ const STATUSES: { readonly [status: number]: string } = {
   403: "host_refused origin_refused access_refused read_only owner_mismatch tool_denied",
   404: "thread_not_found call_not_found command_not_found message_not_found request_not_found answer_unknown route_not_found mode_unknown",
   405: "method_not_allowed",
+  408: "request_half_sent",
   409:
     "busy conflict context_op_id_reused entry_id_reused not_accepted not_waiting nothing_to_summarize request_id_reused " +
     "stale_holder summary_failed summary_not_accepted summary_cancelled summary_range_mismatch thread_diverged thread_exists thread_held lease_ended command_id_reused " +
@@ -25,7 +26,7 @@ const STATUSES: { readonly [status: number]: string } = {
   502:
     "model_auth model_not_found model_bad_request model_unavailable model_stream_interrupted model_answer_too_large " +
     "model_answer_empty model_error mcp_unavailable server_unreachable stream_ended",
-  503: "server_stopped store_busy store_closed store_unreachable store_timeout store_aborted request_suspended model_overloaded",
+  503: "server_stopped too_many_streams store_busy store_closed store_unreachable store_timeout store_aborted request_suspended model_overloaded",
   504: "model_stream_idle model_answer_timeout request_timeout result_timeout summary_timeout tool_timeout deadline_exceeded",
   507: "store_full",
 };

@@ -15,16 +15,17 @@ interface Given {
 async function ask<Name extends keyof ResponseBodies>(
   name: Name,
   params: readonly string[] = [],
-  { query = {}, json, body }: Given = {},
+  { query = {}, json = {}, body }: Given = {},
 ): Promise<ResponseBodies[Name]> {
   const [method = "", path = ""] = name.split(" ");
+  const isPost = method === "POST";
+  const type = body === undefined ? "application/json" : "application/octet-stream";
   let response: Response;
   try {
     response = await fetch(`${filled(path, params)}${written(query)}`, {
       method,
-      ...(body !== undefined && { body }),
-      headers: { ...authorization(), ...(json !== undefined && { "content-type": "application/json" }) },
-      ...(json !== undefined && { body: JSON.stringify(json) }),
+      ...(isPost && { body: body ?? JSON.stringify(json) }),
+      headers: { ...authorization(), ...(isPost && { "content-type": type }) },
     });
   } catch {
     throw new ApiError("server_unreachable", "The Studio's server does not answer. Check that it is running.", 0);
@@ -74,7 +75,7 @@ const act: Actions = {
   reset: (id) => ask("POST /api/threads/{id}/reset", [id], { json: {} }),
   summarize: (id, range = {}) => ask("POST /api/threads/{id}/summarize", [id], { json: range }),
   context: (id, contextRef, operation) =>
-    ask("POST /api/threads/{id}/context", [id], { json: { contextRef, opId: crypto.randomUUID(), operation } }),
+    ask("POST /api/threads/{id}/context", [id], { json: { contextRef, operation } }),
   fork: (id, atSeq) => ask("POST /api/threads/{id}/fork", [id], { json: { atSeq } }),
   remove: (id) => ask("DELETE /api/threads/{id}", [id]),
 };

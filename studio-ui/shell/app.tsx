@@ -1,5 +1,7 @@
+import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { keepToken } from "../data/access.ts";
+import { Icon } from "../parts/icon.tsx";
 import { Empty, Loading, Problem } from "../parts/states.tsx";
 import { info, refusedCode, source, thread } from "../state/studio.ts";
 import { ContextDialog } from "./context-dialog.tsx";
@@ -20,6 +22,7 @@ export function App() {
   if (state.state === "failed") {
     return (
       <main class="lonely">
+        <PlainHttp />
         {state.code === "unauthorized" ? (
           <TokenForm refused={refusedCode.value} />
         ) : (
@@ -43,6 +46,7 @@ export function App() {
       </button>
       {!isFile && <Sidebar />}
       <main id="main" tabIndex={-1}>
+        <PlainHttp />
         {open ? (
           <Boundary key={open.id}>
             <ThreadPage key={open.id} thread={open} />
@@ -63,6 +67,26 @@ export function App() {
       <Toasts />
       <Unexpected />
     </div>
+  );
+}
+
+const LOOPBACK = /^(localhost|.*\.localhost|127(\.\d{1,3}){3}|\[::1\])$/;
+const isPlainHttp = signal(location.protocol === "http:" && !LOOPBACK.test(location.hostname));
+
+/** A warning in a page that came unencrypted over a network. */
+function PlainHttp() {
+  if (!isPlainHttp.value) return null;
+  return (
+    <p class="plain-http" role="note">
+      <Icon name="shield" size={14} />
+      <span>
+        This page came over plain http. Others in the network can read the token and the threads, and change what you
+        see. Put TLS in front of Studio.
+      </span>
+      <button type="button" class="ghost" aria-label="Dismiss" onClick={() => (isPlainHttp.value = false)}>
+        <Icon name="close" size={14} />
+      </button>
+    </p>
   );
 }
 

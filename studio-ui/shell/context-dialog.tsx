@@ -134,8 +134,13 @@ function operationOf(way: Way, text: (name: string) => string, active: string): 
   if (way === "branch") return { type: "switch", reason: "manual", from: active, atSeq: Number(text("atSeq")) };
   const systemPrompt = text("systemPrompt");
   const entries = messagesIn(text("messages"));
-  const resultContext = { id: crypto.randomUUID(), entries, ...(systemPrompt !== "" && { systemPrompt }) };
+  const resultContext = { id: newId(), entries, ...(systemPrompt !== "" && { systemPrompt }) };
   return { type: "replace", reason: "manual", resultContext };
+}
+
+/** Browsers have `crypto.randomUUID` only in a page over TLS or of this machine. */
+function newId(): string {
+  return Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(36)).join("");
 }
 
 function messagesIn(text: string): JsonValue[] {

@@ -39,7 +39,7 @@ async function countedStudio(store = memoryStore()) {
 }
 
 async function post(url: string, body: object): Promise<{ readonly id: string }> {
-  const headers = { authorization: `Bearer ${TOKEN}` };
+  const headers = { authorization: `Bearer ${TOKEN}`, "content-type": "application/json" };
   const response = await fetch(url, { method: "POST", headers, body: JSON.stringify(body) });
   return (await response.json()) as { readonly id: string };
 }

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { Access, guard } from "../../src/studio/http/guard.ts";
 
 const TOKEN = "a-token-of-our-own";
+const JSON_TYPE = { "content-type": "application/json" };
 const ORIGIN = "http://127.0.0.1:4000";
 
 /** The code of the refusal, or "passed". */
@@ -23,7 +24,7 @@ describe("without a token", () => {
   test("the page and the exchange of a code pass, and nothing else of the API", () => {
     const access = new Access(TOKEN);
     expect(guarded(access, "/")).toBe("passed");
-    expect(guarded(access, "/api/enter", { method: "POST" })).toBe("passed");
+    expect(guarded(access, "/api/enter", { method: "POST", headers: JSON_TYPE })).toBe("passed");
     expect(guarded(access, "/api/enter")).toBe("unauthorized");
     expect(guarded(access, "/api/enter/more", { method: "POST" })).toBe("unauthorized");
     expect(guarded(access, "/api/info", { method: "POST" })).toBe("unauthorized");

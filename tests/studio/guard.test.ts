@@ -1,10 +1,18 @@
-import { request as httpRequest } from "node:http";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, request as httpRequest } from "node:http";
+import { type AddressInfo, connect } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { memoryStore } from "heddle";
 import { demoAgent, startStudio, studioHandler } from "heddle/studio";
 import { expect, onTestFinished, test } from "vitest";
+import { errorResponse } from "../../src/studio/http/response.ts";
+import { listener } from "../../src/studio/start-studio.ts";
 import { clientOf, started } from "./support/client.ts";
 
 const TOKEN = "a-token-of-our-own";
+const JSON_TYPE = { "content-type": "application/json" };
 
 /** With headers that fetch would not send. */
 function raw(
@@ -44,7 +52,7 @@ test("a name that leads here and is not ours is refused: that is how pages of ot
 test("a page of another origin is refused, our own is not, and neither is who has none", async () => {
   const { api } = await started();
   const post = (headers: { readonly [name: string]: string }) =>
-    raw(`${api.origin}/api/threads`, "POST", { ...api.headers, ...headers }, "{}");
+    raw(`${api.origin}/api/threads`, "POST", { ...api.headers, ...JSON_TYPE, ...headers }, "{}");
   for (const origin of ["http://evil.example", "null", "https://127.0.0.1", `${api.origin}.evil.example`]) {
     expect(await post({ origin })).toEqual({ status: 403, code: "origin_refused" });
   }
@@ -82,7 +90,7 @@ test("the printed address lets one browser in, once, and holds no token", async 
   expect(studio.url).not.toContain(studio.token);
   const code = /#\/enter\/([\w-]{32,})$/.exec(studio.url)?.[1] ?? "";
   const enter = (given: string) =>
-    fetch(`${api.origin}/api/enter`, { method: "POST", body: JSON.stringify({ code: given }) });
+    fetch(`${api.origin}/api/enter`, { method: "POST", headers: JSON_TYPE, body: JSON.stringify({ code: given }) });
   expect((await enter("wrong")).status).toBe(401);
   expect(await (await enter(code)).json()).toEqual({ token: studio.token });
   const again = await enter(code);
@@ -99,8 +107,16 @@ test("a download has a code in its address, which is good for one export and not
   expect(await get(`/threads/${id}/export?format=json&code=${code}`)).toBe(401);
 });
 
-test("an address that others can reach asks for the token too", async () => {
-  const studio = await startStudio({ host: "0.0.0.0", port: 0, store: memoryStore(), agent: demoAgent(), ui: false });
+test("an address that others can reach asks for the token too, and warns that it is plain http", async () => {
+  const warned: string[] = [];
+  const own = {
+    store: memoryStore(),
+    agent: demoAgent(),
+    ui: false,
+    warn: (text: string) => warned.push(text),
+  } as const;
+  const studio = await startStudio({ host: "0.0.0.0", port: 0, ...own });
+  expect(warned).toEqual([expect.stringMatching(/^Studio serves 0\.0\.0\.0 over plain http\..* TLS/)]);
   onTestFinished(() => studio.stop());
   const info = `http://127.0.0.1:${studio.port}/api/info`;
   expect(await raw(info, "GET", {})).toMatchObject({ status: 401 });
@@ -187,7 +203,7 @@ test("a body that is too large is refused, with an answer that can be read", asy
   expect(await api.post("/threads", large)).toMatchObject({ status: 413, body: { error: { code: "body_too_large" } } });
   const chunked = await fetch(`${api.origin}/api/threads`, {
     method: "POST",
-    headers: api.headers,
+    headers: { ...api.headers, ...JSON_TYPE },
     body: new Blob([large]).stream(),
     duplex: "half",
   } as RequestInit & { duplex: string });
@@ -205,6 +221,111 @@ test("every answer keeps browsers from caching, framing, sniffing and loading fr
     expect(headers.get("x-frame-options")).toBe("DENY");
     expect(headers.get("access-control-allow-origin")).toBeNull();
   }
+});
+
+test("every write must declare its body, because forms of other sites send other types without asking", async () => {
+  const { api } = await started();
+  const post = (path: string, type: string, body = "{}") =>
+    raw(`${api.origin}/api${path}`, "POST", { ...api.headers, "content-type": type }, body);
+  for (const type of ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", "application/jsonp"]) {
+    for (const path of ["/threads", "/enter", "/codes", "/import"])
+      expect(await post(path, type)).toEqual({ status: 415, code: "content_type_refused" });
+  }
+  expect(await raw(`${api.origin}/api/codes`, "POST", api.headers)).toMatchObject({ status: 415 });
+  expect(await post("/threads", "application/octet-stream")).toMatchObject({ status: 415 });
+  expect(await post("/threads", "Application/JSON; charset=utf-8")).toMatchObject({ status: 201 });
+  const messages = '[{"role":"user","content":"Hi"}]';
+  expect(await post("/import?format=neutral", "application/octet-stream", messages)).toMatchObject({ status: 201 });
+});
+
+test("a request that is sent in half is answered and its connection closed", async () => {
+  const bodies: unknown[] = [];
+  const server = createServer(
+    listener(
+      async (request) => {
+        if (request.url.endsWith("/unread")) return new Response("refused", { status: 403 });
+        return request.text().then(
+          (text) => new Response(text),
+          (error) => errorResponse(bodies.push(error) && error),
+        );
+      },
+      "localhost",
+      5, // milliseconds that a body may pause
+    ),
+  );
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  const half = (path: string): Promise<string> =>
+    new Promise((resolve) => {
+      const socket = connect(port, "127.0.0.1");
+      let text = "";
+      socket.on("data", (chunk) => {
+        text += chunk;
+      });
+      socket.on("close", () => resolve(text));
+      socket.on("error", () => undefined); // the server may reset it
+      socket.write(`POST ${path} HTTP/1.1\r\nhost: localhost\r\ncontent-length: 100\r\n\r\nhalf`);
+    });
+  expect(await half("/read")).toMatch(/^HTTP\/1\.1 408 .*request_half_sent/s);
+  expect(await half("/unread")).toMatch(/^HTTP\/1\.1 403 /);
+  expect(bodies).toMatchObject([{ code: "request_half_sent", status: 408 }]);
+  const whole = await fetch(`http://127.0.0.1:${port}/read`, { method: "POST", body: "all of it" });
+  expect(await whole.text()).toBe("all of it");
+});
+
+test("a Studio serves so many event streams, and another one when one has ended", async () => {
+  const handle = await studioHandler({ store: memoryStore(), agent: demoAgent(), ui: false });
+  onTestFinished(() => handle.stop());
+  const open = async () => handle(new Request("http://localhost/api/events"));
+  const streams: Response[] = [];
+  for (let at = 0; at < 256; at++) streams.push(await open());
+  expect(streams.every(({ status }) => status === 200)).toBe(true);
+  const refused = await open();
+  expect([refused.status, await refused.json()]).toMatchObject([
+    503,
+    { error: { code: "too_many_streams", retryable: true } },
+  ]);
+  await streams[0]?.body?.cancel();
+  expect((await open()).status).toBe(200);
+});
+
+test("the files of the page are compressed, and a browser keeps them by their hash", async () => {
+  const ui = mkdtempSync(join(tmpdir(), "heddle-ui-"));
+  onTestFinished(() => rmSync(ui, { recursive: true, force: true }));
+  const script = "export const word = 'heddle';\n".repeat(500);
+  writeFileSync(join(ui, "app.js"), script);
+  writeFileSync(join(ui, "index.html"), '<script type="module" src="app.js"></script><a href="none.css"></a>');
+  const handle = await studioHandler({ store: memoryStore(), agent: demoAgent(), ui });
+  onTestFinished(() => handle.stop());
+  const get = (path: string, headers: { readonly [name: string]: string } = {}) =>
+    handle(new Request(`http://localhost${path}`, { headers }));
+  const index = await get("/");
+  const html = await index.text();
+  expect(index.headers.get("cache-control")).toBe("no-cache");
+  expect(html).toMatch(/ src="app\.js\?v=[\w-]{22}">.*href="none\.css"/);
+  const src = /src="([^"]+)"/.exec(html)?.[1] ?? "";
+  const plain = await get(`/${src}`);
+  expect(await plain.text()).toBe(script);
+  expect(plain.headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
+  expect((await get("/app.js")).headers.get("cache-control")).toBe("no-cache");
+  expect((await get("/app.js?v=other")).headers.get("cache-control")).toBe("no-cache");
+  const read = { br: brotliDecompressSync, gzip: gunzipSync };
+  for (const [encoding, decode] of Object.entries(read)) {
+    const packed = await get(`/${src}`, { "accept-encoding": `${encoding}, deflate` });
+    const bytes = new Uint8Array(await packed.arrayBuffer());
+    expect([packed.headers.get("content-encoding"), packed.headers.get("vary")]).toEqual([encoding, "accept-encoding"]);
+    expect(bytes.byteLength).toBeLessThan(script.length / 10);
+    expect(decode(bytes).toString()).toBe(script);
+  }
+  const refusing = await get(`/${src}`, { "accept-encoding": "br;q=0, gzip;q=0" });
+  expect(refusing.headers.get("content-encoding")).toBeNull();
+  const etag = plain.headers.get("etag") ?? "";
+  const known = await get("/app.js", { "if-none-match": etag });
+  expect([known.status, await known.text()]).toEqual([304, ""]);
+  writeFileSync(join(ui, "app.js"), "changed");
+  expect((await get("/app.js", { "if-none-match": etag })).status).toBe(200);
+  expect(await (await get("/")).text()).not.toContain(src);
 });
 
 test("an internal error is reported to the process, not to the caller", async () => {

@@ -209,7 +209,8 @@ async function upload(
 ): Promise<ThreadRow> {
   const progress = new Progress(out, "sending", io, megabytes);
   const ended = new AbortController();
-  const headers = given.size === undefined ? {} : { "content-length": String(given.size) };
+  const length = given.size === undefined ? {} : { "content-length": String(given.size) };
+  const headers = { "content-type": "application/octet-stream", ...length };
   try {
     const body = ReadableStream.from(counted(given, progress, ended.signal));
     const answer = await client.open("/api/import", { format }, { method: "POST", body, headers, duplex: "half" });

@@ -16,6 +16,11 @@ export interface GuardOptions {
 export function guard(request: Request, url: URL, { hosts, access }: GuardOptions): void {
   if (hosts !== undefined && !hosts.includes(url.host)) throw hostRefused();
   checkOrigin(request, url);
+  checkAccess(request, url, access);
+  checkContentType(request, url);
+}
+
+function checkAccess(request: Request, url: URL, access: Access | undefined): void {
   if (access === undefined || isOpen(request, url) || access.isToken(bearerOf(request))) return;
   const code = url.searchParams.get("code");
   if (code !== null && isDownload(request, url) && access.redeem(code)) return;
@@ -32,6 +37,20 @@ function checkOrigin(request: Request, url: URL): void {
   if (origin === null) return;
   const host = /^https?:\/\/([^/]+)$/.exec(origin)?.[1];
   if (host !== url.host) throw originRefused("the Origin header");
+}
+
+const JSON_TYPE = /^application\/json\s*(;|$)/i;
+/** An import is a file. A form of another site cannot send these types either. */
+const FILE_TYPE = /^application\/(json|jsonl|x-ndjson|octet-stream)\s*(;|$)/i;
+
+/** A form of another site can send other types without asking first. So also an empty body needs the header. */
+function checkContentType({ method, headers }: Request, { pathname }: URL): void {
+  if (method !== "POST" || !pathname.startsWith("/api/")) return;
+  const isFile = pathname === "/api/import";
+  if ((isFile ? FILE_TYPE : JSON_TYPE).test(headers.get("content-type") ?? "")) return;
+  const types = isFile ? "application/json, application/jsonl or application/octet-stream" : "application/json";
+  const message = `Send the header \`content-type: ${types}\` with every POST.`;
+  throw new StudioError({ code: "content_type_refused", status: 415, message });
 }
 
 /** Paths that need no token: the page, which holds no secrets, and the exchange of a code for the token. */

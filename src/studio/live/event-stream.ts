@@ -1,11 +1,15 @@
 import type { RuntimePorts } from "../../runtime/ports.ts";
 import type { StreamData } from "../contract.ts";
-import { reply } from "../http/response.ts";
+import { reply, StudioError } from "../http/response.ts";
 
 /** How often a comment is sent, in milliseconds. Proxies and browsers close silent connections. */
 const HEARTBEAT_MS = 15_000;
 /** How many messages may wait for a slow reader before the producers must wait. */
 const BUFFERED = 64;
+/** How many heartbeats a reader may miss because it reads nothing. Then its stream ends, and it can connect again. */
+const MAX_MISSED = 8;
+/** How many streams one Studio serves at a time. A browser needs one for all its tabs. */
+const MAX_STREAMS = 256;
 
 export type StreamMessage = {
   [Event in keyof StreamData]: {
@@ -28,15 +32,20 @@ interface Options {
   readonly ports: RuntimePorts;
   /** The stream ends when one of these signals aborts: the client has disconnected, or Studio stops. */
   readonly signals: readonly AbortSignal[];
+  /** The streams of this Studio that are open. */
+  readonly open: Set<AbortController>;
 }
 
 /**
  * A response that streams server-sent events of several producers. Producers wait for a slow reader. The stream ends
  * when one of them fails.
  */
-export function eventStream({ ports, signals }: Options, producers: readonly EventProducer[]): Response {
+export function eventStream({ ports, signals, open }: Options, producers: readonly EventProducer[]): Response {
+  if (open.size >= MAX_STREAMS) throw tooMany();
   const ended = new AbortController();
   const { signal } = ended;
+  open.add(ended);
+  signal.addEventListener("abort", () => open.delete(ended));
   for (const outer of signals) {
     if (outer.aborted) ended.abort();
     outer.addEventListener("abort", () => ended.abort(), { once: true, signal });
@@ -54,8 +63,13 @@ export function eventStream({ ports, signals }: Options, producers: readonly Eve
           while (!signal.aborted && (controller.desiredSize ?? 0) <= 0) await room.promise;
         };
         let cancelBeat = (): void => undefined;
+        let missed = 0;
         const beat = (): void => {
-          if ((controller.desiredSize ?? 0) > 0) write(": still here\n\n");
+          const isRead = (controller.desiredSize ?? 0) > 0;
+          missed = isRead ? 0 : missed + 1;
+          if (missed > MAX_MISSED) ended.abort();
+          if (signal.aborted) return;
+          if (isRead) write(": still here\n\n");
           cancelBeat = ports.after(HEARTBEAT_MS, beat);
         };
         cancelBeat = ports.after(HEARTBEAT_MS, beat);
@@ -79,6 +93,11 @@ export function eventStream({ ports, signals }: Options, producers: readonly Eve
     { highWaterMark: BUFFERED },
   );
   return reply(stream, "text/event-stream; charset=utf-8", 200, { "x-accel-buffering": "no" });
+}
+
+function tooMany(): StudioError {
+  const message = `This Studio serves ${MAX_STREAMS} event streams already. Close some, then connect again.`;
+  return new StudioError({ code: "too_many_streams", status: 503, message, retryable: true });
 }
 
 function textOf({ event, data, id, threadId }: StreamMessage): string {

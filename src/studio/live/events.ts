@@ -17,8 +17,8 @@ export async function threadEvents({ studio, request, query, param }: RouteCall)
     position: request.headers.get("last-event-id") ?? undefined,
     from: numberIn(query, "from"),
   });
-  const { ports, stopped } = studio;
-  return eventStream({ ports, signals: [request.signal, stopped.signal] }, producers);
+  const { ports, stopped, streams } = studio;
+  return eventStream({ ports, signals: [request.signal, stopped.signal], open: streams }, producers);
 }
 
 interface Start {
@@ -143,7 +143,7 @@ const MAX_THREADS = 50;
  * host. A message id contains the positions of all parts of the stream.
  */
 export async function listEvents({ studio, request, query }: RouteCall): Promise<Response> {
-  const { ports, stopped } = studio;
+  const { ports, stopped, streams } = studio;
   const ids = [...new Set((query.get("threads") ?? "").split(",").filter((id) => id !== ""))];
   if (ids.length > MAX_THREADS) throw badField("threads", `a list of at most ${MAX_THREADS} ids`);
   const positions = positionsIn(request.headers.get("last-event-id") ?? "");
@@ -162,7 +162,7 @@ export async function listEvents({ studio, request, query }: RouteCall): Promise
       ),
     );
   }
-  return eventStream({ ports, signals: [request.signal, stopped.signal] }, producers);
+  return eventStream({ ports, signals: [request.signal, stopped.signal], open: streams }, producers);
 }
 
 /** A deleted thread has no events. It must not end the stream of the other threads. */

@@ -98,7 +98,7 @@ export class Stage {
 
   /** A call of the API. */
   fetch(path: string, init: RequestInit = {}): Promise<Response> {
-    const headers = { authorization: `Bearer ${this.studio.token}` };
+    const headers = { authorization: `Bearer ${this.studio.token}`, "content-type": "application/json" };
     return fetch(new URL(path, this.origin), { ...init, headers });
   }
 

@@ -31,7 +31,7 @@ export function clientOf({ url, token = TOKEN }: { readonly url: string; readonl
     const text = typeof body === "string" || body === undefined ? body : JSON.stringify(body);
     const response = await fetch(`${origin}/api${path}`, {
       method,
-      headers,
+      headers: { ...headers, ...(method === "POST" && { "content-type": "application/json" }) },
       ...(text !== undefined && { body: text }),
     });
     const isJson =
