@@ -78,7 +78,7 @@ const MAX_BODY_BYTES = 4 * 1024 * 1024;
  * const host = AgentHost.create({ agent: defineAgent({ model: scriptedModel(["4"]) }), store: memoryStore() });
  * const { GET, POST } = chatHandler({ host, authorize: () => ({ owner: "ada" }) });
  * const response = await GET(new Request("http://localhost/api/chat/thread_1/messages"));
- * console.log(await response.json()); // { messages: [], siblings: {}, status: null }
+ * console.log(await response.json()); // { messages: [], siblings: {}, status: null, nextSeq: 0 }
  */
 export function chatHandler<Agent extends AnyAgent>(options: ChatHandlerOptions<Agent>): ChatHandler {
   checkUIOptions("chatHandler", options, OPTIONS);
@@ -124,9 +124,9 @@ async function serve<Agent extends AnyAgent>(
     case "messages":
       return Response.json(await shown(host, threadId, stream));
     case "events": {
-      const last = Number(request.headers.get("last-event-id") ?? Number.NaN);
-      const fromSeq = Number.isSafeInteger(last) ? last + 1 : ((await infoOf(host.store, threadId))?.rev ?? 0);
-      return changeEvents(host.store, { ports: runtimePorts(), threadId, fromSeq, signal: request.signal });
+      const fromSeq = seqIn(request) ?? (await infoOf(host.store, threadId))?.rev ?? 0;
+      const signal = AbortSignal.any([request.signal, host.stopped]);
+      return changeEvents(host.store, { ports: runtimePorts(), threadId, fromSeq, signal });
     }
     case "branch":
       await host.switchBranch(threadId, requiredText(body, "lane"));
@@ -149,7 +149,14 @@ async function serve<Agent extends AnyAgent>(
   }
 }
 
-/** The messages of the page. `status` is that of the thread, such as `running`; null for a thread without entries. */
+/** The seq of the first event that the page wants: after the last one that it has got, or the `nextSeq` of its messages. */
+function seqIn({ headers, url }: Request): number | undefined {
+  const last = headers.get("last-event-id");
+  const first = last === null ? new URL(url).searchParams.get("fromSeq") : `${Number(last) + 1}`;
+  return first !== null && /^\d{1,15}$/.test(first) ? Number(first) : undefined;
+}
+
+/** The messages of the page. `nextSeq` is the seq of the next entry, for `events`. `status` is that of the thread, such as `running`; null for a thread without entries. */
 async function shown(
   host: Pick<AgentHost, "thread" | "store">,
   threadId: string,
@@ -157,7 +164,8 @@ async function shown(
 ): Promise<object> {
   const thread = await host.thread(threadId, { whole: true });
   const { status = null } = (await infoOf(host.store, threadId)) ?? {};
-  return { messages: toUIMessages(thread, { client, onError }), siblings: messageSiblings(thread), status };
+  const messages = toUIMessages(thread, { client, onError });
+  return { messages, siblings: messageSiblings(thread), status, nextSeq: thread.rev };
 }
 
 /** Checks the answer of `authorize`, and resolves to the owner. A turn gives a new thread its owner before anything is written. */

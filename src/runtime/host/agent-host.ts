@@ -79,7 +79,6 @@ export class AgentHost<Agent extends AnyAgent = AnyAgent> extends ThreadCommands
   readonly #warn: (message: string) => void;
   /** Threads to start at a deadline, and those whose holder may be dead: they are checked when its claim has expired. */
   readonly #due: DueThreads;
-  readonly #stopped = new AbortController();
   readonly #signals: AskSignals;
 
   private constructor(options: HostOptions<Agent>) {
@@ -213,7 +212,7 @@ export class AgentHost<Agent extends AnyAgent = AnyAgent> extends ThreadCommands
       ...this.#log,
       threadId,
       agent: await this.#agentOf(threadId, wanted),
-      stopped: this.#stopped.signal,
+      stopped: this.stopped,
       held,
     };
   }
@@ -379,7 +378,7 @@ export class AgentHost<Agent extends AnyAgent = AnyAgent> extends ThreadCommands
   /** Ends work that has begun, as `stop` of a server does, and releases all threads. */
   async stop(options: StopOptions = {}): Promise<void> {
     checkStopOptions(options);
-    this.#stopped.abort();
+    this.stopping.abort();
     this.#signals.forgetAll();
     this.#due.clear();
     await this.#threads.stop(options);
@@ -485,7 +484,7 @@ export class AgentHost<Agent extends AnyAgent = AnyAgent> extends ThreadCommands
       ports: this.#ports,
       concurrency,
       waitMs,
-      signal: this.#stopped.signal,
+      signal: this.stopped,
       hasRequest: (threadId) => this.#threads.hasRequest(threadId),
       takeOver: (threadId) => this.#threads.takeOver(threadId),
       failed: (threadId, error) => {

@@ -17,6 +17,13 @@ import type { SummarizeOptions } from "../server/summarize-range.ts";
  * refused as `thread_held`.
  */
 export abstract class ThreadCommands<Agent extends AnyAgent> {
+  protected readonly stopping = new AbortController();
+
+  /** Aborted when `stop` is called. Responses that stay open then end, so that their pages connect to the next process. */
+  get stopped(): AbortSignal {
+    return this.stopping.signal;
+  }
+
   /** Sends a command to the server of a thread. Does not wait for the claim of another process. */
   protected abstract command<Answer>(
     threadId: string,

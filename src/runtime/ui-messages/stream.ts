@@ -9,7 +9,8 @@ import { READS_THREAD, Translator } from "./translator.ts";
 
 /**
  * A request as the stream that `useChat` and `readUIMessageStream` of the AI SDK read, from its first event. It ends
- * when the request ends or waits for an approval or an answer. A reader that leaves does not cancel the request.
+ * when the request ends or waits for an approval or an answer. When the server stops first, it ends without `finish`, `error`
+ * or `abort`: the page connects again. A reader that leaves does not cancel the request.
  *
  * @example
  * const server = await AgentServer.start({ agent: defineAgent({ model: scriptedModel(["4"]) }), store: memoryStore() });
@@ -39,18 +40,15 @@ export function uiMessageStream(
       }
     },
     cancel() {
-      void chunks.return(); // ends after the next event; no caller waits for that
+      void chunks.return(undefined); // ends after the next event; no caller waits for that
     },
   });
 }
 
 const ENDS: ReadonlySet<UIChunk["type"]> = new Set(["error", "abort", "finish"]);
-const TERMINAL: ReadonlySet<AgentEvent["kind"]> = new Set([
-  "request_completed",
-  "request_failed",
-  "request_cancelled",
-  "request_suspended",
-]);
+const TERMINAL: ReadonlySet<AgentEvent["kind"]> = new Set(["request_completed", "request_failed", "request_cancelled"]);
+/** The process no longer runs the request, which is open. */
+const INTERRUPTED = "request_suspended";
 
 /** The chunks of one event. They are passed on as a list, because each step of an asynchronous iterator costs time. */
 interface Chunks<Chunk> {
@@ -63,7 +61,7 @@ interface Chunks<Chunk> {
 function chunksOf(
   source: UIMessageSource,
   options: UIMessageStreamOptions,
-): AsyncGenerator<Chunks<UIChunk | UIChunk6>, void> {
+): AsyncGenerator<Chunks<UIChunk | UIChunk6>, typeof INTERRUPTED | undefined> {
   return chunksFor(isClient6(options.client) ? new Client6Chunks() : undefined, source, options);
 }
 
@@ -71,7 +69,7 @@ async function* chunksFor(
   client: Client6Chunks | undefined,
   source: UIMessageSource,
   options: UIMessageStreamOptions,
-): AsyncGenerator<Chunks<UIChunk | UIChunk6>, void> {
+): AsyncGenerator<Chunks<UIChunk | UIChunk6>, typeof INTERRUPTED | undefined> {
   const { messageId = source.id, after = 0 } = options;
   const forClient = (list: Chunks<UIChunk>["list"]): Chunks<UIChunk | UIChunk6>["list"] =>
     client === undefined
@@ -82,6 +80,7 @@ async function* chunksFor(
   let isOver = false;
   for await (const event of source.events({ until: "waiting" })) {
     const thread = READS_THREAD.has(event.kind) ? await options.thread?.() : undefined;
+    if (event.kind === INTERRUPTED) return INTERRUPTED;
     const chunks = translator.take(event, thread);
     isOver = TERMINAL.has(event.kind);
     if (event.seq <= after) continue;
@@ -93,10 +92,12 @@ async function* chunksFor(
     const isDelta = event.kind === "llm_delta" && list.length === 1;
     if (list.length > 0) yield { list, ...(isDelta && { delta: event }) };
   }
-  if (isOver) return;
+  if (isOver) return undefined;
   const failure = await failureIn(source);
+  if (failure?.code === INTERRUPTED) return INTERRUPTED;
   const last = forClient(failure === undefined ? translator.rest(await options.thread?.()) : translator.fail(failure));
   if (last.length > 0) yield { list: last };
+  return undefined;
 }
 
 const NOTHING: readonly UIChunk[] = [];
@@ -234,13 +235,13 @@ export function uiMessageStreamResponse(source: UIMessageSource, init: UIMessage
     async pull(controller) {
       const { done, value } = await chunks.next();
       if (done) {
-        controller.enqueue(encoder.encode("data: [DONE]\n\n"));
+        if (value !== INTERRUPTED) controller.enqueue(encoder.encode("data: [DONE]\n\n"));
         return controller.close();
       }
       controller.enqueue(encoded(value));
     },
     cancel() {
-      void chunks.return(); // ends after the next event; no caller waits for that
+      void chunks.return(undefined); // ends after the next event; no caller waits for that
     },
   });
   return new Response(body, { status, statusText, headers });

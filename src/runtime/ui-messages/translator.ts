@@ -2,7 +2,6 @@ import type { AgentEvent, EventData } from "../../agent/event.ts";
 import type { Failure } from "../../agent/signal.ts";
 import { isPlainObject, type JsonObject, type JsonValue } from "../../thread/json.ts";
 import type { Thread } from "../../thread/thread.ts";
-import { suspendedBecause } from "../request/request-error.ts";
 import type { UIChunk, UIFinishReason, UIMessageMetadata } from "./message.ts";
 import {
   approvalIdOf,
@@ -102,8 +101,6 @@ export class Translator {
         return [...this.#end(), { type: "finish", finishReason: this.#finishReason }];
       case "request_failed":
         return this.#fail(event.data.failure, failedMark);
-      case "request_suspended":
-        return this.fail({ code: "request_suspended", message: suspendedBecause(event.data) });
       case "request_cancelled": {
         const { reason } = event.data;
         return [...this.#close(), ...marked(cancelledMark(reason)), { type: "abort", reason }];
@@ -115,6 +112,7 @@ export class Translator {
       case "tool_data":
         return [{ ...event.data }];
       case "request_started":
+      case "request_suspended":
       case "keepalive":
       case "tool_unresolved":
       case "context_op_applied":

@@ -104,11 +104,9 @@ describe.each([
               entries.length === 0 ? target.append(id, entries, options) : Promise.reject(new Error("killed"))
           : Reflect.get(target, name).bind?.(target),
     });
-    const killed = await chatOn({ store: full, onError: () => undefined }).post("", {
-      id: "t",
-      messages: [user("m1", "2+2?")],
-    });
-    expect(killed.ok).toBe(false);
+    const killed = chatOn({ store: full, onError: () => undefined });
+    expect((await killed.post("", { id: "t", messages: [user("m1", "2+2?")] })).ok).toBe(false);
+    await killed.host.stop(); // or the next one waits for the end of its claim
     expect((await store.list()).threads).toMatchObject([{ id: "t", rev: 0, owner: "ada" }]);
     const eve = chatOn({ store, authorize: () => ({ owner: "eve" }) });
     expect(await codeOf(await eve.post("", { id: "t", messages: [user("m1", "2+2?")] }))).toBe("403 owner_mismatch");
@@ -140,6 +138,36 @@ describe.each([
     expect(answer?.requestId).toBe(ask?.requestId);
     const again = await chat.get("t/events", { signal: left.signal, headers: { "last-event-id": "0" } });
     expect((await changes(again, 1))[0]).toEqual(answer);
+  });
+
+  test("follows a thread from its messages on, also what another host writes, until the server stops", async () => {
+    const store = open();
+    const chat = chatOn({ store });
+    await send(chat, [user("m1", "2+2?")]);
+    const { nextSeq } = (await (await chat.get("t/messages")).json()) as { readonly nextSeq: number };
+    await chat.host.stop(); // it held the thread
+    const [idle, other] = [chatOn({ store }), chatOn({ store, script: ["Six."] })];
+    await send(other, [user("m2", "3+3?")]);
+    const followed = await idle.get(`t/events?fromSeq=${nextSeq}`);
+    expect((await changes(followed.clone(), 2)).map(({ seq }) => seq)).toEqual([2, 3]);
+    await idle.host.stop();
+    expect(await followed.text()).toContain("id: 3");
+    expect(await (await idle.get("t/events")).text()).toBe("");
+  });
+
+  test("ends a stream without an end when the server stops, and another process resumes it", async () => {
+    const store = open();
+    const chat = chatOn({ store, script: [{ text: ["Four"], hang: true }] });
+    const { body } = await chat.post("", { id: "t", messages: [user("m1", "2+2?")] });
+    const reader = (body ?? new ReadableStream<Uint8Array>()).pipeThrough(new TextDecoderStream()).getReader();
+    let text = "";
+    while (!text.includes("Four")) text += (await reader.read()).value ?? "";
+    await chat.host.stop({ graceMs: 0 });
+    for (let read = await reader.read(); !read.done; read = await reader.read()) text += read.value;
+    expect(text).not.toMatch(/finish|error|abort|DONE/);
+    const next = chatOn({ store, script: ["Four."] });
+    expect(textOf(await last(await next.transport.reconnectToStream({ chatId: "t" })))).toBe("Four.");
+    expect((await shown(next)).texts).toBe("2+2? Four.");
   });
 
   test("decides calls that wait, and records who did", async () => {
