@@ -25,6 +25,7 @@ export function dataOptions(
     mode,
     model,
     deadline,
+    display,
     at,
   } = options;
   const names = Object.keys(tools);
@@ -43,6 +44,7 @@ export function dataOptions(
     ...(mode !== undefined && { mode: modeName(mode) }),
     ...(headers && { askedHeaders: headerNames(headers) }),
     ...(model !== undefined && { model: modelNames(model) }),
+    ...(display !== undefined && { display: copyJsonObject(display, "display") }),
   };
 }
 
@@ -64,6 +66,7 @@ const ASK_DATA: OptionNames<AskData> = {
   deadline: true,
   mode: true,
   model: true,
+  display: true,
   output: true,
 };
 

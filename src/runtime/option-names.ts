@@ -61,6 +61,7 @@ const ASK: OptionNames<AnyAskOptions> = {
   idempotencyRef: true,
   refs: true,
   author: true,
+  display: true,
   signal: true,
 };
 

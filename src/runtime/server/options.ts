@@ -176,6 +176,11 @@ interface AskFields
    */
   readonly author?: Author | undefined;
   /**
+   * What a page shows of the message beside its content, such as metadata. `chatTurn` sets it, and `toUIMessages` reads it. It is
+   * stored, and no model is shown it. Default: none.
+   */
+  readonly display?: JsonObject | undefined;
+  /**
    * Cancels the request. An abort with the reason `request_suspended`, as of a tool's `abortSignal`, does not. Default:
    * none.
    */
@@ -208,6 +213,7 @@ export type AskCommand = Pick<
   | "idempotencyRef"
   | "refs"
   | "author"
+  | "display"
 > & {
   /** The `requestId`. The ask is taken once. */
   readonly id: string;

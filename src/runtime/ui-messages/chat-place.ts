@@ -15,6 +15,8 @@ export type Post =
       readonly type: "message";
       readonly id: string | undefined;
       readonly content: Content;
+      /** What the page shows of it beside the content. */
+      readonly display: JsonObject | undefined;
       /** The id of the message before it, if it was posted too. */
       readonly before: string | undefined;
       /** The page says that the message replaces the one with its id. */

@@ -20,6 +20,7 @@ import { withLoggedEvents } from "./logged-events.ts";
 import type { UIMessageLike, UIToolPart } from "./message.ts";
 import { REGENERATES, userMessageId } from "./message-tree.ts";
 import { toUIMessages } from "./to-ui-messages.ts";
+import { displayOf, storedDisplay } from "./user-message.ts";
 
 /** The part of an AgentHost that a chat needs. */
 export type ChatHost<Agent extends AnyAgent = AnyAgent> = Pick<AgentHost<Agent>, "get" | "ask" | "resume" | "thread">;
@@ -109,10 +110,12 @@ function postOf(messages: readonly UIMessageLike[], trigger: unknown, messageId:
   }
   const before = at > 0 ? idOf(list[at - 1]) : undefined;
   const id = idOf(list[at]);
+  const content = lastUserContent(messages);
   return {
     type: "message",
     id,
-    content: lastUserContent(messages),
+    content,
+    display: displayOf(list[at], content),
     before,
     isEdit: id !== undefined && id === messageId,
   };
@@ -243,13 +246,15 @@ function askOf(post: Post, place: Place, given: Refs | undefined): AskOptions {
   const messageId = post.type === "message" ? post.id : undefined;
   const refs = { ...given, ...(messageId !== undefined && { messageId }) };
   const once = messageId === undefined ? {} : { idempotencyRef: "messageId" };
-  if (place.type === "end") return { refs, ...once };
-  if (place.type === "lane") return { refs, ...once, branch: { lane: place.lane } };
+  const shown = { display: post.type === "message" ? post.display : undefined };
+  if (place.type === "end") return { refs, ...once, ...shown };
+  if (place.type === "lane") return { refs, ...once, ...shown, branch: { lane: place.lane } };
   const { before, again, postId } = place;
   const branch = { before: before.id };
-  if (again === undefined) return { refs: { ...refs, postId }, idempotencyRef: "postId", branch };
+  if (again === undefined) return { refs: { ...refs, postId }, idempotencyRef: "postId", branch, ...shown };
   const repeated = { messageId: userMessageId(before), [REGENERATES]: before.id, postId };
-  return { refs: { ...refs, ...repeated }, idempotencyRef: "postId", branch, ...authorOf(before) };
+  const display = post.type === "message" ? post.display : storedDisplay(before);
+  return { refs: { ...refs, ...repeated }, idempotencyRef: "postId", branch, display, ...authorOf(before) };
 }
 
 /** The person who wrote a message that is answered again. */

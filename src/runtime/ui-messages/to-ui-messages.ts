@@ -3,14 +3,14 @@ import { cutPayload, isAnswer, readCut } from "../../lanes/answer-cut.ts";
 import { thaw } from "../../providers/message-parts.ts";
 import type { Entry } from "../../thread/entry.ts";
 import { ThreadError } from "../../thread/errors.ts";
-import type { JsonObject, JsonValue } from "../../thread/json.ts";
+import { isPlainObject, type JsonObject, type JsonValue } from "../../thread/json.ts";
 import type { Author, Content, PartMetadata, ToolCall } from "../../thread/message.ts";
 import { orderedParts } from "../../thread/messages/neutral-message.ts";
 import { checkLane, laneEntries, messagesFromEntries } from "../../thread/messages/to-messages.ts";
 import { checkLoaded } from "../../thread/queries.ts";
 import { Thread } from "../../thread/thread.ts";
 import { checkUIOptions } from "../option-names.ts";
-import type { UIChatMessage, UIPart, UIRequestMark, UIToolPart } from "./message.ts";
+import type { UIChatMessage, UIMessageMetadata, UIPart, UIRequestMark, UIToolPart } from "./message.ts";
 import {
   approvalIdOf,
   type ErrorText,
@@ -24,6 +24,7 @@ import {
 } from "./message.ts";
 import { isAskOfUser, isBeforeAsk, isOfRequest, userMessageId } from "./message-tree.ts";
 import { isClient6, type UIClientVersion } from "./options.ts";
+import { shownUserMessage } from "./user-message.ts";
 
 /** Options of `toUIMessages()`. */
 export interface ToUIMessagesOptions {
@@ -109,10 +110,17 @@ export function toUIMessages(thread: Thread, options: ToUIMessagesOptions = {}):
     if (isAskOfUser(entry)) {
       const { content, author, source } = entry.payload as unknown as EntryPayload; // written by us
       const origin = { ...(author && { author: { ...author } }), ...(source !== undefined && { source }) };
-      const metadata = (author || source !== undefined) && { heddle: origin };
       const id = userMessageId(entry);
-      const parts = uiPartsOfUser(content);
-      messages.push({ id: used.has(id) ? entry.id : id, role: "user", parts, ...(metadata && { metadata }) });
+      const { parts, metadata: posted } = shownUserMessage(entry, content);
+      const isOrigin = author !== undefined || source !== undefined;
+      const own = isPlainObject(posted) ? posted : {};
+      const metadata = (isOrigin ? { ...own, heddle: origin } : posted) as UIMessageMetadata | undefined; // of a page it may be any JSON
+      messages.push({
+        id: used.has(id) ? entry.id : id,
+        role: "user",
+        parts,
+        ...(metadata !== undefined && { metadata }),
+      });
       used.add(id);
       continue;
     }

@@ -1,0 +1,65 @@
+import { type MutableJson, thaw, thawObject } from "../../providers/message-parts.ts";
+import type { Entry } from "../../thread/entry.ts";
+import { copyJsonRepaired, isPlainObject, type JsonObject, type JsonValue, sameJson } from "../../thread/json.ts";
+import type { Content } from "../../thread/message.ts";
+import type { UIFilePart, UIMessageLike, UIPart, UITextPart } from "./message.ts";
+import { uiPartsOfUser } from "./message.ts";
+
+/**
+ * What a message of a page has beside its content. `parts` are the parts in order, if the content has not all of them: the index of
+ * a part of the content, that index with the fields that the content lacks, or a whole part.
+ */
+interface Display {
+  readonly metadata?: JsonValue;
+  readonly parts?: readonly (number | readonly [number, JsonObject] | JsonObject)[];
+}
+
+/** The display of a message that a page has posted. Undefined when its content is all of it. */
+export function displayOf(message: UIMessageLike | undefined, content: Content): JsonObject | undefined {
+  const { metadata, parts } = copyJsonRepaired(message ?? {}, "message") as JsonObject; // the copy of an object is one
+  const own = uiPartsOfUser(content) as unknown as readonly JsonObject[]; // parts are JSON
+  let next = 0;
+  const placed = (Array.isArray(parts) ? parts.filter(isPlainObject) : []).map((part) => {
+    const at = own.findIndex((one, index) => index >= next && hasFields(part as JsonObject, one));
+    if (at < 0) return part as JsonObject; // a copy of JSON
+    next = at + 1;
+    const more = Object.entries(part as JsonObject).filter(([name]) => own[at]?.[name] === undefined); // as above
+    return more.length === 0 ? at : ([at, Object.fromEntries(more)] as const);
+  });
+  const isWhole = placed.length === own.length && placed.every((part, index) => part === index);
+  // What Heddle says about a message is never taken from a page.
+  const { heddle: _ofHeddle, ...others } = isPlainObject(metadata) ? (metadata as JsonObject) : {}; // as above
+  const kept = isPlainObject(metadata) && "heddle" in metadata ? others : metadata;
+  const isBare = kept === undefined || (kept !== metadata && Object.keys(others).length === 0);
+  if (isWhole && isBare) return undefined;
+  return { ...(!isBare && { metadata: kept }), ...(!isWhole && { parts: placed }) };
+}
+
+function hasFields(part: JsonObject, fields: JsonObject): boolean {
+  return Object.entries(fields).every(([name, value]) => sameJson(part[name], value));
+}
+
+/** The display that an ask has stored. */
+export function storedDisplay({ payload }: Entry): JsonObject | undefined {
+  const { options } = payload as JsonObject; // every payload is a JSON object
+  const display = isPlainObject(options) ? options["display"] : undefined;
+  return isPlainObject(display) ? (display as JsonObject) : undefined; // a part of a payload
+}
+
+/** The parts and the metadata of a message as its page has posted it. */
+export function shownUserMessage(
+  entry: Entry,
+  content: Content,
+): { readonly parts: UIPart[]; readonly metadata: MutableJson | undefined } {
+  const display: Display = storedDisplay(entry) ?? {};
+  const metadata = display.metadata === undefined ? undefined : thaw(display.metadata);
+  const own: readonly (UITextPart | UIFilePart)[] = uiPartsOfUser(content);
+  if (!Array.isArray(display.parts)) return { parts: [...own], metadata };
+  const shown = display.parts.flatMap((part: NonNullable<Display["parts"]>[number]): readonly UIPart[] => {
+    const [at, more] = typeof part === "number" ? [part, {}] : Array.isArray(part) ? part : [-1, part];
+    const of = own[at];
+    if (at >= 0 && of === undefined) return [];
+    return [{ ...of, ...thawObject(more as JsonObject) } as unknown as UIPart]; // as the page has posted it
+  });
+  return { parts: shown, metadata };
+}
