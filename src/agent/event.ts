@@ -1,6 +1,6 @@
 import type { ProjectionMeta, ProjectionView } from "../projection/projection.ts";
 import type { JsonValue } from "../thread/json.ts";
-import type { Content, ToolCall } from "../thread/message.ts";
+import type { Content, Part, ToolCall } from "../thread/message.ts";
 import type { ToolDataPart } from "./definition/tool.ts";
 import type { ModelFinishReason, Usage, UsageByModel } from "./model-call.ts";
 import type { Failure, SteerKind } from "./signal.ts";
@@ -24,10 +24,10 @@ export interface EventData {
   };
   /**
    * A piece of the answer. Of a call that the provider itself runs, `text` is the JSON text of its whole arguments, its result
-   * or its error; a later result replaces an earlier one.
+   * or its error; a later result replaces an earlier one. Of a `part`, which is a source or a file, it is the JSON text of the part.
    */
   readonly llm_delta: {
-    readonly type: "text" | "thinking" | "tool_input" | "provider_call" | "provider_result" | "provider_error";
+    readonly type: "text" | "thinking" | "tool_input" | "provider_call" | "provider_result" | "provider_error" | "part";
     readonly id: string;
     readonly text: string;
   };
@@ -44,6 +44,8 @@ export interface EventData {
   };
   readonly llm_completed: {
     readonly text: string;
+    /** The parts of the answer in order. Absent: the text is all of it. */
+    readonly content?: readonly Part[];
     readonly toolCalls: readonly ToolCall[];
     readonly usage: Usage;
     readonly finishReason: ModelFinishReason;

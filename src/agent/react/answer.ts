@@ -211,11 +211,12 @@ function isInterrupted(finishReason: ModelAnswer["finishReason"]): boolean {
 
 function emitAnswer(step: Step, run: Run, answer: ModelAnswer, { callId, call }: RecordedCall): Step {
   const { content, toolCalls, usage, finishReason } = answer;
+  const parts = typeof content === "string" ? {} : { content };
   const { requestId, runId, iteration } = run;
   const emitted = emitEvent(step, run, {
     kind: "llm_completed",
     callId,
-    data: { text: contentText(content), toolCalls, usage, finishReason, view: call.view },
+    data: { text: contentText(content), ...parts, toolCalls, usage, finishReason, view: call.view },
   });
   return addDirectives(emitted, { type: "checkpoint", requestId, runId, iteration, reason: "after_llm" });
 }

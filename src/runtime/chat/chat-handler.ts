@@ -160,11 +160,11 @@ function seqIn({ headers, url }: Request): number | undefined {
 async function shown(
   host: Pick<AgentHost, "thread" | "store">,
   threadId: string,
-  { client, onError }: Pick<UIMessageStreamOptions, "client" | "onError"> = {},
+  { client, onError, sendReasoning }: ChatHandlerOptions["stream"] = {},
 ): Promise<object> {
   const thread = await host.thread(threadId, { whole: true });
   const { status = null } = (await infoOf(host.store, threadId)) ?? {};
-  const messages = toUIMessages(thread, { client, onError });
+  const messages = toUIMessages(thread, { client, onError, sendReasoning });
   return { messages, siblings: messageSiblings(thread), status, nextSeq: thread.rev };
 }
 

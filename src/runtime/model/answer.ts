@@ -33,7 +33,7 @@ export class AnswerBuilder {
     return this.takeWhole(part);
   }
 
-  /** Adds a part of an answer that is not streamed in pieces. Returns a call or a result of the provider itself. */
+  /** Adds a part of an answer that is not streamed in pieces. Returns it, unless it is text or a call of the model. */
   takeWhole(part: RawPart): ModelDelta | undefined {
     if (part.type === "text" || part.type === "reasoning") {
       const block = new Block(part.type === "text" ? "text" : "thinking");
@@ -44,7 +44,7 @@ export class AnswerBuilder {
     } else {
       const whole = wholePart(part, this.#spec, `${this.#model.provider}:${this.#model.model}`);
       this.#addPart(whole);
-      return whole && providerDelta(whole);
+      return whole && wholeDelta(whole);
     }
     return undefined;
   }
@@ -184,10 +184,10 @@ export class Block {
 
 /**
  * A new piece of an answer. `id` names the block within the answer. The input of a tool is JSON text, and so are the whole
- * arguments and the result of a call that the provider itself runs.
+ * arguments and the result of a call that the provider itself runs, and a part that comes as a whole, such as a source.
  */
 export type ModelDelta =
-  | { readonly type: "text" | "thinking"; readonly id: string; readonly text: string }
+  | { readonly type: "text" | "thinking" | "part"; readonly id: string; readonly text: string }
   | {
       readonly type: "tool_input" | ProviderDeltaType;
       readonly id: string;
@@ -198,9 +198,12 @@ export type ModelDelta =
 
 type ProviderDeltaType = "provider_call" | "provider_result" | "provider_error";
 
-/** The piece for a call of the provider, or for its result. */
-export function providerDelta(part: Part): Extract<ModelDelta, { readonly toolName: string }> | undefined {
-  if (!isProviderExecuted(part)) return undefined;
+/** The piece for a part that is not streamed: a call of the provider or its result, a source or a file. */
+export function wholeDelta(part: Part): ModelDelta | undefined {
+  if (!isProviderExecuted(part)) {
+    const isWhole = part.type === "file" || part.type === "source" || part.type === "custom";
+    return isWhole ? { type: "part", id: part.type, text: JSON.stringify(part) } : undefined;
+  }
   const { id, name: toolName } = part;
   const isCall = part.type === "provider_call";
   const type = isCall || !part.isError ? part.type : "provider_error";

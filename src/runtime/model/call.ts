@@ -249,7 +249,7 @@ function warnOf({ onWarning }: ModelCall, warning: string): void {
 
 function emitDelta(run: Run, delta: ModelDelta | undefined): void {
   if (delta === undefined) return;
-  run.received += delta.text;
+  if (delta.type !== "part") run.received += delta.text; // its bytes are no tokens of the answer
   try {
     run.call.onDelta?.(delta);
   } catch (cause) {

@@ -6,7 +6,7 @@ import type { Entry } from "../../thread/entry.ts";
 import type { JsonValue } from "../../thread/json.ts";
 import { type Content, contentText, type ToolCall } from "../../thread/message.ts";
 import type { Thread } from "../../thread/thread.ts";
-import { providerDelta } from "../model/answer.ts";
+import { wholeDelta } from "../model/answer.ts";
 import type { AgentRequest } from "../request/request.ts";
 import { approvalIdOf } from "./message.ts";
 
@@ -162,9 +162,9 @@ function answerDrafts(
   const { usage, finishReason, view, estimatedTokens } = call as CallRecord; // written by us
   const parts = typeof content === "string" ? [{ type: "text", text: content } as const] : content;
   const deltas = parts.flatMap((part, index): readonly EventDraft[] => {
-    const provided = providerDelta(part);
-    if (provided !== undefined) {
-      const { type, id, text, ...call } = provided;
+    const whole = wholeDelta(part);
+    if (whole !== undefined) {
+      const { type, id, text, ...call } = whole;
       return [{ kind: "llm_delta", callId, ...call, data: { type, id, text } }];
     }
     const isSaid = (part.type === "text" || part.type === "thinking") && part.text !== "";
@@ -173,7 +173,18 @@ function answerDrafts(
   return [
     { kind: "llm_started", callId, data: { estimatedTokens, messages: 0 } },
     ...deltas,
-    { kind: "llm_completed", callId, data: { text: contentText(content), toolCalls, usage, finishReason, view } },
+    {
+      kind: "llm_completed",
+      callId,
+      data: {
+        text: contentText(content),
+        ...(typeof content !== "string" && { content }),
+        toolCalls,
+        usage,
+        finishReason,
+        view,
+      },
+    },
   ];
 }
 

@@ -1,4 +1,3 @@
-import type { EventData } from "../../agent/event.ts";
 import type { RequestEnd } from "../../agent/react/state.ts";
 import type { Failure } from "../../agent/signal.ts";
 import { type MutableJson, thaw, thawObject } from "../../providers/message-parts.ts";
@@ -71,6 +70,9 @@ export type UISourcePart =
       providerMetadata?: UIProviderMetadata;
     };
 
+/** Content in a form that only its provider knows, in a UI message. */
+export type UICustomPart = { type: "custom"; kind: `${string}.${string}`; providerMetadata?: UIProviderMetadata };
+
 /** One part of a UI message. */
 export type UIPart =
   | UITextPart
@@ -78,7 +80,7 @@ export type UIPart =
   | UIReasoningPart
   | UIToolPart
   | UISourcePart
-  | { type: "custom"; kind: `${string}.${string}`; providerMetadata?: UIProviderMetadata }
+  | UICustomPart
   | { type: "steering-message"; id: string; parts: (UITextPart | UIFilePart)[] }
   /** A steering message for AI SDK 6, which has no part for it. */
   | { type: "data-steering-message"; id: string; data: { parts: (UITextPart | UIFilePart)[] } }
@@ -133,130 +135,6 @@ export type UIChatMessage = {
 /** A message that a browser sends. It may hold anything. */
 export type UIMessageLike = { readonly role: string; readonly parts: readonly { readonly type: string }[] };
 
-interface Block {
-  readonly type: "text" | "thinking";
-  readonly id: string;
-  text: string;
-}
-
-type Delta = EventData["llm_delta"];
-
-/** The streamed part of an answer. There is no block-end event; a block ends when the next one starts. */
-export class StreamedAnswer {
-  readonly #ids: (type: Block["type"]) => string;
-  readonly #sendReasoning: boolean;
-  readonly #onError: ErrorText;
-  /** Also the calls of the provider itself, and their results. */
-  readonly #blocks: (Block | { readonly type: "provided"; readonly chunk: UIChunk })[] = [];
-  readonly #inputs = new Set<string>();
-  /** The block that is open, and the id that the model gave it. */
-  #open: { readonly block: Block; readonly id: string } | undefined;
-
-  constructor(ids: (type: Block["type"]) => string, sendReasoning: boolean, onError: ErrorText) {
-    this.#ids = ids;
-    this.#onError = onError;
-    this.#sendReasoning = sendReasoning;
-  }
-
-  get hasContent(): boolean {
-    return this.#blocks.length > 0 || this.#inputs.size > 0;
-  }
-
-  delta({ type, id, text }: Delta, toolCallId = "", toolName = ""): readonly UIChunk[] {
-    if (type === "tool_input") return this.#input(toolCallId, toolName, text);
-    if (type === "thinking" && !this.#sendReasoning) return [];
-    if (type !== "text" && type !== "thinking") {
-      const chunk = providedChunk({ type, text }, { toolCallId, toolName }, this.#onError);
-      this.#blocks.push({ type: "provided", chunk });
-      return [...this.close(), chunk];
-    }
-    const isOpen = this.#open?.block.type === type && this.#open.id === id;
-    const before = isOpen ? [] : [...this.close(), this.#begin(type, id)];
-    const open = this.#open?.block;
-    if (open === undefined) return before;
-    open.text += text;
-    return [...before, { type: `${wordFor(type)}-delta`, id: open.id, delta: text }];
-  }
-
-  /** Ends the block that is open. */
-  close(): readonly UIChunk[] {
-    if (this.#open === undefined) return [];
-    const { type, id } = this.#open.block;
-    this.#open = undefined;
-    return [{ type: `${wordFor(type)}-end`, id }];
-  }
-
-  /** Completes the streamed text with the whole answer. Where the two differ, the step is sent again. */
-  complete({ text, toolCalls }: Pick<EventData["llm_completed"], "text" | "toolCalls">): readonly UIChunk[] {
-    const ended = this.close();
-    const ids = new Set(toolCalls.map(({ id }) => id));
-    const streamed = this.#blocks.map((block) => (block.type === "text" ? block.text : "")).join("");
-    const isWrong = (streamed !== "" && streamed !== text) || !this.#inputs.isSubsetOf(ids);
-    const calls = toolCalls.map(({ id, name, arguments: input }): UIChunk => {
-      return { type: "tool-input-available", toolCallId: id, toolName: name, input };
-    });
-    if (!isWrong) return [...ended, ...(streamed === "" ? this.#whole("text", text) : []), ...calls];
-    const before = this.#blocks.flatMap((block) => {
-      if (block.type === "provided") return [block.chunk];
-      return block.type === "thinking" ? this.#whole("thinking", block.text) : [];
-    });
-    return [...ended, { type: "reset-step" }, ...before, ...this.#whole("text", text), ...calls];
-  }
-
-  #input(toolCallId: string, toolName: string, inputTextDelta: string): readonly UIChunk[] {
-    if (toolCallId === "") return []; // it gets its id when the answer is complete
-    const isKnown = this.#inputs.has(toolCallId);
-    this.#inputs.add(toolCallId);
-    const start: readonly UIChunk[] = isKnown ? [] : [{ type: "tool-input-start", toolCallId, toolName }];
-    return [...this.close(), ...start, { type: "tool-input-delta", toolCallId, inputTextDelta }];
-  }
-
-  #begin(type: Block["type"], id: string): UIChunk {
-    const block: Block = { type, id: this.#ids(type), text: "" };
-    this.#blocks.push(block);
-    this.#open = { block, id };
-    return { type: `${wordFor(type)}-start`, id: block.id };
-  }
-
-  #whole(type: Block["type"], text: string): readonly UIChunk[] {
-    if (text === "") return [];
-    const id = this.#ids(type);
-    const word = wordFor(type);
-    return [
-      { type: `${word}-start`, id },
-      { type: `${word}-delta`, id, delta: text },
-      { type: `${word}-end`, id },
-    ];
-  }
-}
-
-function providedChunk(
-  { type, text }: Pick<Delta, "text"> & { readonly type: Exclude<Delta["type"], "text" | "thinking" | "tool_input"> },
-  { toolCallId, toolName }: { readonly toolCallId: string; readonly toolName: string },
-  onError: ErrorText,
-): UIChunk {
-  const call = { toolCallId, providerExecuted: true } as const;
-  const value: unknown = JSON.parse(text); // written by us
-  switch (type) {
-    case "provider_call":
-      return { type: "tool-input-available", ...call, toolName, input: value };
-    case "provider_result":
-      return { type: "tool-output-available", ...call, output: value };
-    case "provider_error":
-      return {
-        type: "tool-output-error",
-        ...call,
-        errorText: toolErrorText(typeof value === "string" ? value : text, onError),
-      };
-    default:
-      return type satisfies never;
-  }
-}
-
-function wordFor(type: Block["type"]): "text" | "reasoning" {
-  return type === "text" ? "text" : "reasoning";
-}
-
 /** A part of an answer as useChat shows it. Undefined for calls, which become tool parts. */
 export function uiPartOf(part: Part): UIPart | undefined {
   const more = metadataOf(part.metadata);
@@ -298,6 +176,25 @@ export function uiPartOf(part: Part): UIPart | undefined {
     default:
       return part satisfies never;
   }
+}
+
+/**
+ * A part of an answer as a page shows it, streamed or loaded. Undefined for calls and empty parts. Metadata that a provider
+ * needs back with text and thinking stays on the server, as do names of files, for which streams have no field.
+ */
+export function uiPartOfAnswer(part: Part): UIPart | undefined {
+  if (part.type === "text" || part.type === "thinking") {
+    return part.text === "" ? undefined : uiPartOf({ type: part.type, text: part.text });
+  }
+  const made = uiPartOf(part);
+  if (made === undefined || !("providerMetadata" in made || "filename" in made)) return made;
+  const { filename, providerMetadata, ...rest } = made as UIFilePart; // other parts have these fields too
+  const { heddle: _own, ...others } = providerMetadata ?? {};
+  return {
+    ...rest,
+    ...(filename !== undefined && part.type === "source" && { filename }),
+    ...(Object.keys(others).length > 0 && { providerMetadata: others }),
+  };
 }
 
 /** The content of a user message as parts. */
@@ -358,11 +255,14 @@ export type UIChunk =
   | { type: "error"; errorText: string }
   | { type: "abort"; reason?: string }
   | { type: "finish"; finishReason: UIFinishReason }
+  | UIFilePart
+  | UISourcePart
+  | UICustomPart
   | UIDataChunk;
 
 /** One piece of a stream that `useChat` of AI SDK 6 reads, which has fewer types. */
 export type UIChunk6 =
-  | Exclude<UIChunk, { type: "tool-approval-response" | "steering-message" | "reset-step" | "finish" }>
+  | Exclude<UIChunk, { type: "tool-approval-response" | "steering-message" | "reset-step" | "finish" | "custom" }>
   | { type: "finish"; finishReason: Exclude<UIFinishReason, "interrupted"> };
 
 export type ErrorText = ((failure: Failure) => string) | undefined;

@@ -137,6 +137,8 @@ class Client6Chunks {
 
   rewrite(chunk: UIChunk): readonly UIChunk6[] {
     switch (chunk.type) {
+      case "custom":
+        return [];
       case "text-start":
         this.#openBlocks.set(chunk.id, "text");
         return [chunk];

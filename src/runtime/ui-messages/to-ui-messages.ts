@@ -4,9 +4,10 @@ import { thaw } from "../../providers/message-parts.ts";
 import type { Entry } from "../../thread/entry.ts";
 import { ThreadError } from "../../thread/errors.ts";
 import { isPlainObject, type JsonObject, type JsonValue } from "../../thread/json.ts";
-import type { Author, Content, PartMetadata, ToolCall } from "../../thread/message.ts";
+import type { Author, Content, ToolCall } from "../../thread/message.ts";
 import { orderedParts } from "../../thread/messages/neutral-message.ts";
 import { checkLane, laneEntries, messagesFromEntries } from "../../thread/messages/to-messages.ts";
+import type { OptionNames } from "../../thread/options.ts";
 import { checkLoaded } from "../../thread/queries.ts";
 import { Thread } from "../../thread/thread.ts";
 import { checkUIOptions } from "../option-names.ts";
@@ -15,11 +16,10 @@ import {
   approvalIdOf,
   type ErrorText,
   markOf,
-  metadataOf,
   questionPart,
   toolErrorText,
   toolOutput,
-  uiPartOf,
+  uiPartOfAnswer,
   uiPartsOfUser,
 } from "./message.ts";
 import { isAskOfUser, isBeforeAsk, isOfRequest, userMessageId } from "./message-tree.ts";
@@ -30,6 +30,8 @@ import { shownUserMessage } from "./user-message.ts";
 export interface ToUIMessagesOptions {
   /** Makes the text that a user reads about a failed request or tool, as in `uiMessageStream`. Default as there. */
   readonly onError?: ErrorText;
+  /** Whether thinking is shown, as in `uiMessageStream`. Default true. */
+  readonly sendReasoning?: boolean | undefined;
   /** The branch to show, with what it shares with others. Default the lane that is active at the end. */
   readonly lane?: string | undefined;
   /**
@@ -40,6 +42,14 @@ export interface ToUIMessagesOptions {
   /** Accepts a thread of which only the end is loaded, and converts that part. Default false: `entry_not_loaded`. */
   readonly partial?: boolean | undefined;
 }
+
+const TO_OPTIONS: OptionNames<ToUIMessagesOptions> = {
+  onError: true,
+  sendReasoning: true,
+  client: true,
+  lane: true,
+  partial: true,
+};
 
 /** The fields of an entry's payload that are read here. */
 interface EntryPayload {
@@ -72,7 +82,7 @@ interface EntryPayload {
  * await server.stop();
  */
 export function toUIMessages(thread: Thread, options: ToUIMessagesOptions = {}): UIChatMessage[] {
-  checkUIOptions("toUIMessages", options, { onError: true, client: true, lane: true, partial: true });
+  checkUIOptions("toUIMessages", options, TO_OPTIONS);
   const { onError, client, lane, partial } = options;
   if (!Thread.isThread(thread)) {
     const message = "toUIMessages needs a Thread. Load one with `await store.load(id)`.";
@@ -127,7 +137,7 @@ export function toUIMessages(thread: Thread, options: ToUIMessagesOptions = {}):
     if (isBeforeAsk(entry, byRequest)) continue;
     const end = readRequestEnd(entry.payload);
     const known = byRequest.get(requestId);
-    const one = known ?? { id: requestId, message: new AssistantMessage(onError) };
+    const one = known ?? { id: requestId, message: new AssistantMessage(options) };
     if (known === undefined) {
       byRequest.set(requestId, one);
       messages.push(one);
@@ -217,7 +227,6 @@ interface Call {
   readonly id: string;
   readonly name: string;
   input: unknown;
-  readonly metadata?: PartMetadata | undefined;
   readonly isProviders?: true;
   approval?: { readonly approved?: boolean; readonly reason?: string };
   question?: JsonValue;
@@ -232,11 +241,13 @@ interface Answer {
 /** Builds the assistant message of a request from its entries. */
 class AssistantMessage {
   readonly #onError: ErrorText;
+  readonly #sendReasoning: boolean;
   readonly #parts: (UIPart | { readonly key: string })[] = [];
   readonly #calls = new Map<string, Call>();
 
-  constructor(onError: ErrorText) {
+  constructor({ onError, sendReasoning = true }: ToUIMessagesOptions) {
     this.#onError = onError;
+    this.#sendReasoning = sendReasoning;
   }
 
   get isEmpty(): boolean {
@@ -248,17 +259,17 @@ class AssistantMessage {
     for (const piece of orderedParts({ role: "assistant", content, toolCalls })) {
       if (!("type" in piece)) this.#call(approvalIdOf(callId, piece.id), { ...piece, input: thaw(piece.arguments) });
       else if (piece.type === "provider_call") {
-        const { id, name, metadata } = piece;
-        this.#call(approvalIdOf(callId, id), { id, name, input: thaw(piece.arguments), metadata, isProviders: true });
+        const { id, name } = piece;
+        this.#call(approvalIdOf(callId, id), { id, name, input: thaw(piece.arguments), isProviders: true });
       } else if (piece.type === "provider_result") {
         const { result, isError = false } = piece;
-        this.result(callId, piece.id, {
+        this.#provided(callId, piece.id, {
           content: typeof result === "string" ? result : JSON.stringify(result),
           isError,
           details: result,
         });
       } else {
-        const part = uiPartOf(piece);
+        const part = piece.type === "thinking" && !this.#sendReasoning ? undefined : uiPartOfAnswer(piece);
         if (part !== undefined) this.#parts.push(part);
       }
     }
@@ -313,20 +324,25 @@ class AssistantMessage {
     });
   }
 
+  /** The result of a provider may come with a later answer than its call. */
+  #provided(callId: string | undefined, id: string, result: NonNullable<Call["result"]>): void {
+    const own = this.#calls.get(approvalIdOf(callId, id));
+    const call = own ?? [...this.#calls.values()].findLast((one) => one.id === id && one.isProviders);
+    if (call !== undefined) call.result ??= result;
+  }
+
   #call(key: string, call: Call): void {
     this.#calls.set(key, call);
     this.#parts.push({ key });
   }
 
   #toolPart(id: string, call: Call): UIToolPart {
-    const { approval, result, input, metadata } = call;
-    const { providerMetadata: callProviderMetadata } = metadataOf(metadata);
+    const { approval, result, input } = call;
     const part = {
       type: `tool-${call.name}` as const,
       toolCallId: call.id,
       input,
       ...(call.isProviders && { providerExecuted: true }),
-      ...(callProviderMetadata && { callProviderMetadata }),
     };
     const reason = approval?.reason === undefined ? {} : { reason: approval.reason };
     if (result === undefined) {

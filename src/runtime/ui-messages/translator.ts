@@ -1,6 +1,8 @@
 import type { AgentEvent, EventData } from "../../agent/event.ts";
 import type { Failure } from "../../agent/signal.ts";
 import { isPlainObject, type JsonObject, type JsonValue } from "../../thread/json.ts";
+import { type Content, contentText } from "../../thread/message.ts";
+import { contentParts } from "../../thread/messages/neutral-message.ts";
 import type { Thread } from "../../thread/thread.ts";
 import type { UIChunk, UIFinishReason, UIMessageMetadata } from "./message.ts";
 import {
@@ -9,12 +11,12 @@ import {
   failedMark,
   questionPart,
   requestErrorText,
-  StreamedAnswer,
   toolErrorText,
   toolOutput,
   uiPartsOfUser,
 } from "./message.ts";
-import type { UIMessageStreamOptions } from "./options.ts";
+import { isClient6, type UIMessageStreamOptions } from "./options.ts";
+import { StreamedAnswer } from "./streamed-answer.ts";
 
 type EventOf<Kind extends AgentEvent["kind"]> = Extract<AgentEvent, { kind: Kind }>;
 
@@ -30,6 +32,8 @@ interface Outcome {
 interface Step {
   readonly answer: StreamedAnswer;
   isAnswered: boolean;
+  /** Whether its start was sent. A step begins with its first content, because one without content is not a part of the message. */
+  isShown: boolean;
 }
 
 /** The part of a tool call that this stream has sent. */
@@ -45,13 +49,19 @@ export const READS_THREAD: ReadonlySet<AgentEvent["kind"]> = new Set([
   "tool_started",
   "approval_resolved",
   "tool_completed",
+  "request_failed",
+  "request_cancelled",
 ]);
 
 /** Turns the events of a request into chunks for useChat. */
 export class Translator {
   readonly #options: UIMessageStreamOptions;
   readonly #calls = new Map<string, SentCall>();
+  /** The calls of providers that were sent. */
+  readonly #provided = new Set<string>();
   #blocks = 0;
+  /** The call whose answer is streamed. */
+  #callId = "";
   #step: Step | undefined;
   #hasSteps = false;
   #finishReason: UIFinishReason = "other";
@@ -64,9 +74,9 @@ export class Translator {
   take(event: AgentEvent, thread?: Thread): readonly UIChunk[] {
     switch (event.kind) {
       case "llm_started":
-        return this.#begin();
+        return this.#begin(event.callId);
       case "llm_delta":
-        return this.#step?.answer.delta(event.data, event.toolCallId, event.toolName) ?? [];
+        return this.#shown(this.#step?.answer.delta(event.data, event.toolCallId, event.toolName) ?? []);
       case "llm_retried":
         return this.#startOver();
       case "llm_completed":
@@ -100,10 +110,10 @@ export class Translator {
       case "request_completed":
         return [...this.#end(), { type: "finish", finishReason: this.#finishReason }];
       case "request_failed":
-        return this.#fail(event.data.failure, failedMark);
+        return this.#fail(event.data.failure, failedMark, thread);
       case "request_cancelled": {
         const { reason } = event.data;
-        return [...this.#close(), ...marked(cancelledMark(reason)), { type: "abort", reason }];
+        return [...this.#close(thread), ...marked(cancelledMark(reason)), { type: "abort", reason }];
       }
       case "tool_output": {
         const { toolCallId, data } = event;
@@ -139,68 +149,83 @@ export class Translator {
     return this.#fail(failure, () => undefined);
   }
 
-  #fail(failure: Failure, mark: (failure: Failure, reason: string) => UIMessageMetadata | undefined) {
+  #fail(
+    failure: Failure,
+    mark: (failure: Failure, reason: string) => UIMessageMetadata | undefined,
+    thread?: Thread,
+  ): readonly UIChunk[] {
     const errorText = requestErrorText(failure, this.#options.onError);
-    const isOpen = this.#step !== undefined;
+    const isOpen = this.#step?.isShown === true;
     const finished: readonly UIChunk[] = isOpen ? [{ type: "finish-step" }] : [];
     const ended: readonly UIChunk[] = [
       { type: "error", errorText },
       ...finished,
       { type: "finish", finishReason: "error" },
     ];
-    return [...this.#close(), ...marked(mark(failure, errorText)), ...ended];
+    return [...this.#close(thread), ...marked(mark(failure, errorText)), ...ended];
   }
 
-  #begin(): readonly UIChunk[] {
+  #begin(callId: string): readonly UIChunk[] {
+    this.#callId = callId;
     // A model call without an answer is retried: its text is discarded.
     if (this.#step?.isAnswered === false) return this.#startOver();
     const ended = this.#end();
     this.#step = this.#newStep();
-    return [...ended, { type: "start-step" }];
+    return ended;
+  }
+
+  /** The chunks of the step, with its start if that was not sent. */
+  #shown(chunks: readonly UIChunk[], isStarted = chunks.length === 0): readonly UIChunk[] {
+    const step = this.#step;
+    if (step === undefined || step.isShown || isStarted) return chunks;
+    step.isShown = true;
+    return [{ type: "start-step" }, ...chunks];
   }
 
   #startOver(): readonly UIChunk[] {
-    const hasContent = this.#step?.answer.hasContent === true;
-    this.#step = this.#newStep();
-    return hasContent ? [{ type: "reset-step" }] : [];
+    const { answer, isShown = false } = this.#step ?? {};
+    this.#step = { ...this.#newStep(), isShown };
+    return answer?.hasContent === true ? [{ type: "reset-step" }] : [];
   }
 
   #newStep(): Step {
-    this.#hasSteps = true;
     const ids = (type: string): string => {
       this.#blocks += 1;
       return `${type}-${this.#blocks}`;
     };
-    return {
-      answer: new StreamedAnswer(ids, this.#options.sendReasoning !== false, this.#options.onError),
-      isAnswered: false,
-    };
+    const { sendReasoning = true, onError, client } = this.#options;
+    const view = { ids, sendReasoning, onError, provided: this.#provided, isFor6: isClient6(client) };
+    return { answer: new StreamedAnswer(view), isAnswered: false, isShown: false };
   }
 
   /** A step ends when the next one starts, because its tools belong to it. */
   #end(): readonly UIChunk[] {
     if (this.#step === undefined) return [];
-    const discarded: readonly UIChunk[] = this.#step.isAnswered ? [] : this.#startOver();
+    const { isAnswered, isShown } = this.#step;
+    const discarded: readonly UIChunk[] = isAnswered ? [] : this.#startOver();
     this.#step = undefined;
-    return [...discarded, { type: "finish-step" }];
+    return isShown ? [...discarded, { type: "finish-step" }] : [];
   }
 
-  /** Keeps the text of an interrupted answer. A message has at least one step, as `toUIMessages` makes it. */
-  #close(): readonly UIChunk[] {
-    const closed = this.#step?.answer.close() ?? [];
+  /** Keeps what the log has of an interrupted answer. A message has at least one step, as `toUIMessages` makes it. */
+  #close(thread?: Thread): readonly UIChunk[] {
+    const step = this.#step;
+    const partial = step?.isAnswered === false ? keptAnswer(thread, this.#callId) : undefined;
+    const closed = partial === undefined ? step?.answer.close() : this.#shown(step?.answer.complete(partial) ?? []);
+    this.#hasSteps ||= step?.isShown === true;
     this.#step = undefined;
-    if (this.#hasSteps || this.#options.after !== undefined) return closed;
+    if (this.#hasSteps || this.#options.after !== undefined) return closed ?? [];
     return [{ type: "start-step" }, { type: "finish-step" }];
   }
 
   #complete({ callId, data }: EventOf<"llm_completed">): readonly UIChunk[] {
     const step = this.#step ?? this.#newStep();
-    const begun: readonly UIChunk[] = this.#step === undefined ? [{ type: "start-step" }] : [];
     this.#step = step;
     step.isAnswered = true;
     this.#finishReason = data.finishReason;
     for (const { id } of data.toolCalls) this.#calls.set(approvalIdOf(callId, id), { toolCallId: id });
-    return [...begun, ...step.answer.complete(data)];
+    this.#hasSteps = true;
+    return this.#shown(step.answer.complete(data), false);
   }
 
   /** Sends a call that this stream has not sent. The process that made it may have ended. */
@@ -266,6 +291,16 @@ function argumentsOf({ callId = "", toolCallId }: OfCall, thread: Thread | undef
   const calls = entries.flatMap(({ payload }) => ((payload as JsonObject)["toolCalls"] as readonly JsonValue[]) ?? []); // written by us
   const call = calls.find((one) => isPlainObject(one) && one["id"] === toolCallId) as JsonObject | undefined;
   return call?.["arguments"];
+}
+
+/** What the log keeps of an answer that was interrupted. */
+function keptAnswer(thread: Thread | undefined, callId: string): Parameters<StreamedAnswer["complete"]>[0] | undefined {
+  const entry = thread
+    ?.filterByRef("callId", callId, { partial: true })
+    .find(({ payload }) => "role" in payload && payload["role"] === "assistant");
+  if (entry === undefined) return undefined;
+  const { content } = entry.payload as { readonly content: Content }; // written by us
+  return { text: contentText(content), content: contentParts(content), toolCalls: [] };
 }
 
 /** The metadata that `toUIMessages` also sets, so that a message is the same before and after a reload. */

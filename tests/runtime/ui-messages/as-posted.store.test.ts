@@ -55,9 +55,9 @@ const posted = fc.record(
   { requiredKeys: ["id", "role", "parts"] },
 );
 
-async function reloaded(store: ThreadStore, messages: readonly UIMessageLike[], options = {}) {
+async function reloaded(store: ThreadStore, messages: readonly object[], options = {}) {
   const host = AgentHost.create({ agent: agentOf(["4", "5"]), store, warn: () => undefined });
-  const { request } = await chatTurn(host, "t", messages, options);
+  const { request } = await chatTurn(host, "t", messages as UIMessageLike[], options);
   await request.result.catch(() => undefined); // a file whose server cannot be reached fails the request
   await host.stop();
   const thread = await store.load("t");

@@ -146,7 +146,7 @@ describe("the messages of a thread", () => {
     });
   });
 
-  test("keep what providers want back, and sources", () => {
+  test("have sources and calls of providers, and no metadata that a stream does not have either", () => {
     const refs = { requestId: "r", callId: "c" };
     const metadata = { anthropic: { signature: "sig" } };
     const content = [
@@ -167,7 +167,7 @@ describe("the messages of a thread", () => {
         role: "assistant",
         parts: [
           { type: "step-start" },
-          { type: "reasoning", text: "t", state: "done", providerMetadata: metadata },
+          { type: "reasoning", text: "t", state: "done" },
           { type: "source-url", sourceId: "s1", url: "https://example.com", title: "A page" },
           {
             type: "tool-web_search",
