@@ -52,7 +52,7 @@ export type StoredRequestOptions = {
   readonly hasContext?: true;
   /** The names of the tools that came with the ask. Tools are never stored either. Default: none. */
   readonly askedTools?: readonly string[];
-  /** What a page shows of the message beside its content. No model is shown it. Default: none. */
+  /** The parts and metadata that a page shows beside the content. No model is shown it. Default: none. */
   readonly display?: JsonObject;
   /** The trace of the request, as W3C `traceparent`: its span, or while the ask waits that of its caller. Default: none. */
   readonly traceparent?: string;

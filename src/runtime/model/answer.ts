@@ -183,8 +183,8 @@ export class Block {
 }
 
 /**
- * A new piece of an answer. `id` names the block within the answer. The input of a tool is JSON text, and so are the whole
- * arguments and the result of a call that the provider itself runs, and a part that comes as a whole, such as a source.
+ * A new piece of an answer. `id` names the block within the answer. The input of a tool is JSON text. So are the whole arguments
+ * and the result of a call that the provider itself runs, and a part that comes as a whole, such as a source.
  */
 export type ModelDelta =
   | { readonly type: "text" | "thinking" | "part"; readonly id: string; readonly text: string }

@@ -91,7 +91,7 @@ export function isSuspended({ aborted, reason }: AbortSignal): boolean {
 }
 
 /** The message of the event and the error. */
-export function suspendedBecause({ reason, holder }: Suspension): string {
+function suspendedBecause({ reason, holder }: Suspension): string {
   switch (reason) {
     case "store":
       return "The store cannot be reached. The request is open in the log, and is resumed when the store is back, here or in another process. Ask again with the same requestId to follow it.";

@@ -176,8 +176,8 @@ interface AskFields
    */
   readonly author?: Author | undefined;
   /**
-   * What a page shows of the message beside its content, such as metadata. `chatTurn` sets it, and `toUIMessages` reads it. It is
-   * stored, and no model is shown it. Default: none.
+   * The parts and metadata that a page shows beside the content. `chatTurn` sets it, and `toUIMessages` reads it. It is stored, and
+   * no model is shown it. Default: none.
    */
   readonly display?: JsonObject | undefined;
   /**

@@ -15,7 +15,7 @@ export type Post =
       readonly type: "message";
       readonly id: string | undefined;
       readonly content: Content;
-      /** What the page shows of it beside the content. */
+      /** The parts and metadata that the page shows beside the content. */
       readonly display: JsonObject | undefined;
       /** The id of the message before it, if it was posted too. */
       readonly before: string | undefined;

@@ -136,7 +136,7 @@ export type UIChatMessage = {
 export type UIMessageLike = { readonly role: string; readonly parts: readonly { readonly type: string }[] };
 
 /** A part of an answer as useChat shows it. Undefined for calls, which become tool parts. */
-export function uiPartOf(part: Part): UIPart | undefined {
+function uiPartOf(part: Part): UIPart | undefined {
   const more = metadataOf(part.metadata);
   switch (part.type) {
     case "text":
@@ -206,7 +206,7 @@ export function uiPartsOfUser(content: Content): (UITextPart | UIFilePart)[] {
   });
 }
 
-export function metadataOf(metadata: PartMetadata | undefined): { providerMetadata?: UIProviderMetadata } {
+function metadataOf(metadata: PartMetadata | undefined): { providerMetadata?: UIProviderMetadata } {
   if (metadata === undefined) return {};
   const owners = Object.entries(metadata).map(([owner, value]) => [owner, thawObject(value)] as const);
   return { providerMetadata: Object.fromEntries(owners) };

@@ -18,7 +18,7 @@ type Streamed =
   | { readonly type: "input"; readonly toolCallId: string }
   | { readonly type: "whole"; readonly chunk: UIChunk };
 
-/** A piece of the complete answer. `place` tells whether it was streamed; undefined for one without a place, such as a result. */
+/** A piece of the complete answer. A piece was streamed if its `place` was. A result has none. */
 interface Piece {
   readonly place: string | undefined;
   readonly chunks: readonly UIChunk[];
@@ -90,12 +90,10 @@ export class StreamedAnswer {
     if (!isBeginning && (isOther || !this.#view.isFor6)) {
       return [...ended, { type: "reset-step" }, ...pieces.flatMap(({ chunks }) => chunks)];
     }
-    const left = [...sent];
-    const rest = pieces.filter(({ place, isCall }) => {
-      const at = place === undefined ? -1 : left.indexOf(place);
-      if (at >= 0) left.splice(at, 1);
-      return isCall || (place !== undefined && at < 0);
-    });
+    const placed = pieces.filter(({ place }) => place !== undefined);
+    const isSent = (piece: Piece): boolean =>
+      isBeginning ? placed.indexOf(piece) < sent.length : sent.some((place) => place === piece.place);
+    const rest = placed.filter((piece) => piece.isCall || !isSent(piece));
     return [...ended, ...rest.flatMap(({ chunks }) => chunks)];
   }
 

@@ -30,6 +30,7 @@ interface Outcome {
 
 /** A step of the message: one call of the model, and the tools that it called. */
 interface Step {
+  readonly callId: string;
   readonly answer: StreamedAnswer;
   isAnswered: boolean;
   /** Whether its start was sent. A step begins with its first content, because one without content is not a part of the message. */
@@ -60,8 +61,6 @@ export class Translator {
   /** The calls of providers that were sent. */
   readonly #provided = new Set<string>();
   #blocks = 0;
-  /** The call whose answer is streamed. */
-  #callId = "";
   #step: Step | undefined;
   #hasSteps = false;
   #finishReason: UIFinishReason = "other";
@@ -166,11 +165,10 @@ export class Translator {
   }
 
   #begin(callId: string): readonly UIChunk[] {
-    this.#callId = callId;
     // A model call without an answer is retried: its text is discarded.
-    if (this.#step?.isAnswered === false) return this.#startOver();
+    if (this.#step?.isAnswered === false) return this.#startOver(callId);
     const ended = this.#end();
-    this.#step = this.#newStep();
+    this.#step = this.#newStep(callId);
     return ended;
   }
 
@@ -182,20 +180,20 @@ export class Translator {
     return [{ type: "start-step" }, ...chunks];
   }
 
-  #startOver(): readonly UIChunk[] {
+  #startOver(callId = this.#step?.callId): readonly UIChunk[] {
     const { answer, isShown = false } = this.#step ?? {};
-    this.#step = { ...this.#newStep(), isShown };
+    this.#step = { ...this.#newStep(callId), isShown };
     return answer?.hasContent === true ? [{ type: "reset-step" }] : [];
   }
 
-  #newStep(): Step {
+  #newStep(callId = ""): Step {
     const ids = (type: string): string => {
       this.#blocks += 1;
       return `${type}-${this.#blocks}`;
     };
     const { sendReasoning = true, onError, client } = this.#options;
     const view = { ids, sendReasoning, onError, provided: this.#provided, isFor6: isClient6(client) };
-    return { answer: new StreamedAnswer(view), isAnswered: false, isShown: false };
+    return { callId, answer: new StreamedAnswer(view), isAnswered: false, isShown: false };
   }
 
   /** A step ends when the next one starts, because its tools belong to it. */
@@ -210,7 +208,7 @@ export class Translator {
   /** Keeps what the log has of an interrupted answer. A message has at least one step, as `toUIMessages` makes it. */
   #close(thread?: Thread): readonly UIChunk[] {
     const step = this.#step;
-    const partial = step?.isAnswered === false ? keptAnswer(thread, this.#callId) : undefined;
+    const partial = step?.isAnswered === false ? keptAnswer(thread, step.callId) : undefined;
     const closed = partial === undefined ? step?.answer.close() : this.#shown(step?.answer.complete(partial) ?? []);
     this.#hasSteps ||= step?.isShown === true;
     this.#step = undefined;
@@ -219,7 +217,7 @@ export class Translator {
   }
 
   #complete({ callId, data }: EventOf<"llm_completed">): readonly UIChunk[] {
-    const step = this.#step ?? this.#newStep();
+    const step = this.#step ?? this.#newStep(callId);
     this.#step = step;
     step.isAnswered = true;
     this.#finishReason = data.finishReason;
@@ -293,7 +291,7 @@ function argumentsOf({ callId = "", toolCallId }: OfCall, thread: Thread | undef
   return call?.["arguments"];
 }
 
-/** What the log keeps of an answer that was interrupted. */
+/** The part of an interrupted answer that is in the log. */
 function keptAnswer(thread: Thread | undefined, callId: string): Parameters<StreamedAnswer["complete"]>[0] | undefined {
   const entry = thread
     ?.filterByRef("callId", callId, { partial: true })

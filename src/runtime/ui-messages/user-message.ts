@@ -6,8 +6,8 @@ import type { UIFilePart, UIMessageLike, UIPart, UITextPart } from "./message.ts
 import { uiPartsOfUser } from "./message.ts";
 
 /**
- * What a message of a page has beside its content. `parts` are the parts in order, if the content has not all of them: the index of
- * a part of the content, that index with the fields that the content lacks, or a whole part.
+ * The rest of a message of a page, beside its content. `parts` are all parts in order, if the content has not all of them. Each is
+ * the index of a part of the content, this index with further fields, or a whole part.
  */
 interface Display {
   readonly metadata?: JsonValue;
@@ -27,7 +27,7 @@ export function displayOf(message: UIMessageLike | undefined, content: Content):
     return more.length === 0 ? at : ([at, Object.fromEntries(more)] as const);
   });
   const isWhole = placed.length === own.length && placed.every((part, index) => part === index);
-  // What Heddle says about a message is never taken from a page.
+  // The metadata of Heddle is never taken from a page.
   const { heddle: _ofHeddle, ...others } = isPlainObject(metadata) ? (metadata as JsonObject) : {}; // as above
   const kept = isPlainObject(metadata) && "heddle" in metadata ? others : metadata;
   const isBare = kept === undefined || (kept !== metadata && Object.keys(others).length === 0);
