@@ -57,9 +57,11 @@ export {
   messageSiblings,
 } from "./runtime/ui-messages/message-tree.ts";
 export type {
+  RequestMetadata,
   UIClientVersion,
   UIMessageSource,
   UIMessageStreamOptions as UIStreamOptions,
+  UIRequestFacts,
 } from "./runtime/ui-messages/options.ts";
 export {
   type ProjectionStep,

@@ -160,11 +160,11 @@ function seqIn({ headers, url }: Request): number | undefined {
 async function shown(
   host: Pick<AgentHost, "thread" | "store">,
   threadId: string,
-  { client, onError, sendReasoning }: ChatHandlerOptions["stream"] = {},
+  { client, onError, sendReasoning, metadata }: ChatHandlerOptions["stream"] = {},
 ): Promise<object> {
   const thread = await host.thread(threadId, { whole: true });
   const { status = null } = (await infoOf(host.store, threadId)) ?? {};
-  const messages = toUIMessages(thread, { client, onError, sendReasoning });
+  const messages = toUIMessages(thread, { client, onError, sendReasoning, metadata });
   return { messages, siblings: messageSiblings(thread), status, nextSeq: thread.rev };
 }
 

@@ -1,4 +1,5 @@
 import type { AgentEvent } from "../../agent/event.ts";
+import type { Usage, UsageByModel } from "../../agent/model-call.ts";
 import type { Failure } from "../../agent/signal.ts";
 import type { OptionNames } from "../../thread/options.ts";
 import type { Thread } from "../../thread/thread.ts";
@@ -11,6 +12,21 @@ export type UIMessageSource = Pick<AgentRequest, "id" | "state" | "result" | "ev
 
 /** The version of the AI SDK in the page, not on the server. */
 export type UIClientVersion = 6 | 7;
+
+/** Facts about an ended request, from the log. */
+export interface UIRequestFacts {
+  readonly requestId: string;
+  readonly status: "completed" | "failed" | "cancelled";
+  /** When its ask and its end were written, in milliseconds since 1970. */
+  readonly startedAt: number;
+  readonly endedAt: number;
+  /** The usage of all its calls, and by model. */
+  readonly usage: Usage;
+  readonly usageByModel: UsageByModel;
+}
+
+/** Makes the metadata of the message of an ended request: an object. */
+export type RequestMetadata = (request: UIRequestFacts) => object | undefined;
 
 /** How a request is streamed to `useChat`: the client's version, ids, errors, and parts of your own. */
 export interface UIMessageStreamOptions {
@@ -32,8 +48,13 @@ export interface UIMessageStreamOptions {
   /** Called with each event that is streamed; the returned parts are added to the stream. Default: none. */
   readonly data?: ((event: AgentEvent) => UIDataChunk | readonly UIDataChunk[] | undefined) | undefined;
   /**
-   * Called with each event that is streamed; the returned value is merged into the metadata of the message. Default:
-   * none.
+   * Makes the metadata of a message whose request has ended. Give the same function to `toUIMessages`, and the message is the same
+   * after a reload. Needs `thread`, which `chatTurn` returns. Default: none.
+   */
+  readonly metadata?: RequestMetadata | undefined;
+  /**
+   * Called with each event that is streamed; the returned value is merged into the metadata of the message. It is gone after a
+   * reload: see `metadata`. Default: none.
    */
   readonly messageMetadata?: ((event: AgentEvent) => unknown) | undefined;
   /** Continues a message that the client has: only events with a greater seq are streamed. See `chatTurn`. Default 0. */
@@ -51,6 +72,7 @@ export const STREAM_OPTIONS: OptionNames<UIMessageStreamOptions> = {
   sendReasoning: true,
   onError: true,
   data: true,
+  metadata: true,
   messageMetadata: true,
   after: true,
   thread: true,

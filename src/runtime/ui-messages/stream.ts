@@ -2,9 +2,10 @@ import type { AgentEvent } from "../../agent/event.ts";
 import type { Failure } from "../../agent/signal.ts";
 import { ignoreRejection } from "../../thread/errors.ts";
 import { checkStreamOptions } from "../option-names.ts";
-import { failureOf } from "../request/request-error.ts";
+import { failureOf, RequestError } from "../request/request-error.ts";
 import type { UIChunk, UIChunk6 } from "./message.ts";
 import { isClient6, STREAM_OPTIONS, type UIMessageSource, type UIMessageStreamOptions } from "./options.ts";
+import { requestMetadata } from "./request-metadata.ts";
 import { READS_THREAD, Translator } from "./translator.ts";
 
 /**
@@ -62,6 +63,7 @@ function chunksOf(
   source: UIMessageSource,
   options: UIMessageStreamOptions,
 ): AsyncGenerator<Chunks<UIChunk | UIChunk6>, typeof INTERRUPTED | undefined> {
+  if (options.metadata !== undefined && options.thread === undefined) throw noThread();
   return chunksFor(isClient6(options.client) ? new Client6Chunks() : undefined, source, options);
 }
 
@@ -84,7 +86,7 @@ async function* chunksFor(
     const chunks = translator.take(event, thread);
     isOver = TERMINAL.has(event.kind);
     if (event.seq <= after) continue;
-    const added = addedTo(event, options);
+    const added = [...addedTo(event, options), ...(isOver ? await ownMetadata(source.id, options) : NOTHING)];
     // Clients read nothing after an error or the end.
     const end = isOver ? chunks.findIndex(({ type }) => ENDS.has(type)) : chunks.length;
     const all = added.length === 0 ? chunks : [...chunks.slice(0, end), ...added, ...chunks.slice(end)];
@@ -113,6 +115,18 @@ function addedTo(event: AgentEvent, { data, messageMetadata }: UIMessageStreamOp
     ...parts,
     ...(metadata === undefined ? [] : [{ type: "message-metadata", messageMetadata: metadata } as const]),
   ];
+}
+
+/** The metadata of an ended request, as `toUIMessages` also makes it. */
+async function ownMetadata(id: string, { metadata, thread }: UIMessageStreamOptions): Promise<readonly UIChunk[]> {
+  if (metadata === undefined || thread === undefined) return NOTHING;
+  const messageMetadata = requestMetadata(await thread(), id, metadata);
+  return messageMetadata === undefined ? NOTHING : [{ type: "message-metadata", messageMetadata }];
+}
+
+function noThread(): RequestError {
+  const message = "`metadata` needs `thread`, which reads the log of the request. Pass what chatTurn returned.";
+  return new RequestError({ code: "invalid_options", message });
 }
 
 const NO_MORE_EVENTS = { code: "request_interrupted", message: "The events of the request ended before its result." };

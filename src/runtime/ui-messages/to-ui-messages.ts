@@ -23,13 +23,16 @@ import {
   uiPartsOfUser,
 } from "./message.ts";
 import { isAskOfUser, isBeforeAsk, isOfRequest, userMessageId } from "./message-tree.ts";
-import { isClient6, type UIClientVersion } from "./options.ts";
+import { isClient6, type RequestMetadata, type UIClientVersion } from "./options.ts";
+import { requestMetadata } from "./request-metadata.ts";
 import { shownUserMessage } from "./user-message.ts";
 
 /** Options of `toUIMessages()`. */
 export interface ToUIMessagesOptions {
   /** Makes the text that a user reads about a failed request or tool, as in `uiMessageStream`. Default as there. */
   readonly onError?: ErrorText;
+  /** Makes the metadata of a message whose request has ended, as in `uiMessageStream`. Default: none. */
+  readonly metadata?: RequestMetadata | undefined;
   /** Whether thinking is shown, as in `uiMessageStream`. Default true. */
   readonly sendReasoning?: boolean | undefined;
   /** The branch to show, with what it shares with others. Default the lane that is active at the end. */
@@ -45,6 +48,7 @@ export interface ToUIMessagesOptions {
 
 const TO_OPTIONS: OptionNames<ToUIMessagesOptions> = {
   onError: true,
+  metadata: true,
   sendReasoning: true,
   client: true,
   lane: true,
@@ -110,6 +114,7 @@ export function toUIMessages(thread: Thread, options: ToUIMessagesOptions = {}):
     if (continued !== undefined && requestId !== undefined) {
       byRequest.set(requestId, continued); // one message for both requests, with the end of the last one
       continued.end = undefined;
+      continued.metadata = undefined;
       continue;
     }
     if (requestId === undefined || !isOfRequest(entry)) {
@@ -143,6 +148,8 @@ export function toUIMessages(thread: Thread, options: ToUIMessagesOptions = {}):
       messages.push(one);
     }
     if (end !== undefined) one.end = end;
+    if (end !== undefined && options.metadata !== undefined)
+      one.metadata = requestMetadata(thread, requestId, options.metadata);
     if (entry !== written) one.isCut = true;
     read(one.message, entry);
   }
@@ -155,6 +162,7 @@ interface MessageById {
   readonly id: string;
   readonly message: AssistantMessage;
   end?: RequestEnd | undefined;
+  metadata?: object | undefined;
   isCut?: true;
 }
 
@@ -166,15 +174,16 @@ function withCut(entry: Entry, cuts: ReadonlyMap<number, number>): Entry {
 }
 
 function messageOf(
-  { id, message, end, isCut }: MessageById,
+  { id, message, end, metadata: own, isCut }: MessageById,
   onError: ErrorText,
   isFor6: boolean,
 ): readonly UIChatMessage[] {
   const mark = end && markOf(end, onError);
-  const metadata = isCut ? { heddle: { ...(mark?.heddle as UIRequestMark | undefined), cut: isCut } } : mark; // an end has no author
-  if (metadata === undefined && (message.isEmpty || (isFor6 && end === undefined))) return [];
+  const heddle = isCut ? { heddle: { ...(mark?.heddle as UIRequestMark | undefined), cut: isCut } } : mark; // an end has no author
+  if (heddle === undefined && (message.isEmpty || (isFor6 && end === undefined))) return [];
   // Some versions of the AI SDK refuse a message without parts.
   const parts: UIPart[] = message.isEmpty ? [{ type: "step-start" }] : message.parts();
+  const metadata = own || heddle ? ({ ...own, ...heddle } as UIMessageMetadata) : undefined; // of the application, and ours
   return [{ id, role: "assistant", parts, ...(metadata && { metadata }) }];
 }
 

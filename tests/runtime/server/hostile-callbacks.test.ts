@@ -202,6 +202,7 @@ const ROWS: { readonly [Name in CallbackName | "model" | "events" | "textStream"
   "scheduler.wake": "tests/runtime/host/due-asks.store.test.ts",
   "revocations.revoke": "tests/runtime/standalone/refusals.test.ts",
   "ui.data": ui("data", undefined),
+  "ui.metadata": "tests/runtime/ui-messages/streamed-equals-loaded.test.ts",
   "ui.messageMetadata": ui("messageMetadata", undefined),
   "ui.onError": {
     ...ui("onError", "No."),

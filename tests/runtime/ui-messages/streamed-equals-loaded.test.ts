@@ -2,9 +2,9 @@ import type { LanguageModelV4, LanguageModelV4Content, LanguageModelV4StreamPart
 import type { UIMessage } from "ai";
 import fc from "fast-check";
 import { AgentServer, defineAgent, memoryStore } from "heddle";
-import { toUIMessages, uiMessageStream } from "heddle/ai-sdk";
+import { toUIMessages, type UIRequestFacts, uiMessageStream } from "heddle/ai-sdk";
 import { expect, test } from "vitest";
-import { anything, readBySdk } from "./chat.ts";
+import { anything, chat, readBySdk } from "./chat.ts";
 
 // The message that a page has built from the stream is the one that it gets when it is loaded again.
 
@@ -157,4 +157,27 @@ test("a message is the same streamed and loaded, whatever parts its answers have
     }),
     { numRuns: 200 },
   );
+});
+
+test.each([
+  ["completed", "Done."],
+  ["failed", { error: { status: 400, message: "wrong" } }],
+])("the metadata of a %s request is the same streamed and loaded", async (status, step) => {
+  const { server } = await chat([step]);
+  const request = await server.ask("Go");
+  const metadata = ({ requestId, usage, startedAt, endedAt, ...facts }: UIRequestFacts) => {
+    expect(endedAt).toBeGreaterThanOrEqual(startedAt);
+    return { ...facts, requestId, endedAt, tokens: usage.outputTokens ?? 0, heddle: "mine" };
+  };
+  const { message } = await readBySdk(uiMessageStream(request, { metadata, thread: () => server.thread() }));
+  expect(message.metadata).toMatchObject({ status, requestId: request.id, tokens: expect.any(Number) });
+  expect(message.metadata).not.toHaveProperty("heddle", "mine");
+  expect(toUIMessages(await server.thread(), { metadata }).at(-1)?.metadata).toEqual(message.metadata);
+  const fails = () => {
+    throw new Error("secret");
+  };
+  const { errors } = await readBySdk(uiMessageStream(request, { metadata: fails, thread: () => server.thread() }));
+  expect(errors).toEqual(status === "failed" ? ["An error occurred."] : []);
+  expect(() => uiMessageStream(request, { metadata })).toThrow("`metadata` needs `thread`");
+  await server.stop();
 });
