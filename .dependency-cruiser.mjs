@@ -9,6 +9,7 @@ const layers = [
   "checkpoint",
   "stores",
   "runtime",
+  "client",
   "scripted-model",
   "testing",
   "studio",

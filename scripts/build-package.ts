@@ -18,7 +18,14 @@ const NAMED_FILES = [
 ];
 
 /** Parts of a layer that are a file of their own: they need Node, or one entry point needs them, or an old Node must load them. */
-const PARTS = ["stores/sqlite", "stores/postgres", "runtime/ui-messages", "thread/errors", "thread/node-version"];
+const PARTS = [
+  "stores/sqlite",
+  "stores/postgres",
+  "runtime/ui-messages",
+  "thread/errors",
+  "thread/node-version",
+  "client/use-thread",
+];
 
 /** Bundles the JavaScript. It is not minified: names and lines of a stack trace can be read. */
 export async function buildModules(): Promise<void> {
@@ -64,7 +71,11 @@ export async function buildTypes(): Promise<void> {
 
 /** The entry points that name the types of all layers, as in `dist`. The demo model of the Studio is a scripted model. */
 const TYPE_NAMES = ["index", "core", "store"];
-const STUDIO_TYPE_NAMES = [...TYPE_NAMES, "testing"];
+const MORE_TYPE_NAMES: { readonly [entry: string]: readonly string[] } = {
+  studio: ["testing"],
+  client: ["ai-sdk"],
+  react: ["ai-sdk"],
+};
 
 /**
  * Lets a compiler that has read one entry point find the names of types that others export. Without them it cannot write
@@ -73,7 +84,7 @@ const STUDIO_TYPE_NAMES = [...TYPE_NAMES, "testing"];
 function addReferences(): void {
   for (const source of entryPoints().values()) {
     const entry = source.replace(/^src\/(.+)\.ts$/, "$1");
-    const names = entry === "studio" ? STUDIO_TYPE_NAMES : TYPE_NAMES;
+    const names = [...TYPE_NAMES, ...(MORE_TYPE_NAMES[entry] ?? [])];
     const lines = names.filter((name) => name !== entry).map((name) => `\nexport type {} from "./${name}.js";`);
     appendFileSync(`${root}dist/${entry}.d.ts`, lines.join(""));
   }

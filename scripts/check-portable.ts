@@ -5,7 +5,7 @@ import { isBuiltin } from "node:module";
 import { bundle } from "./bundle.ts";
 import { root } from "./root.ts";
 
-const portable = ["index", "core", "store", "testing", "providers", "ai-sdk"]
+const portable = ["index", "core", "store", "testing", "providers", "ai-sdk", "client"]
   .map((entry) => `dist/${entry}.js`)
   .filter((file) => existsSync(root + file));
 const { dependencies = {} } = JSON.parse(readFileSync(`${root}package.json`, "utf8")) as {

@@ -10,6 +10,7 @@ interface Budgets {
   readonly size: {
     readonly coreGzipKilobytes: number;
     readonly heddleGzipKilobytes: number;
+    readonly clientGzipKilobytes: number;
     readonly installMegabytes: number;
     readonly installPackages: number;
   };
@@ -45,6 +46,12 @@ const rows = [
     budget: budgets.coreGzipKilobytes,
   },
   { what: "all of heddle, gzipped", unit: "kB", measured: await kilobytes(), budget: budgets.heddleGzipKilobytes },
+  {
+    what: "client of a page, gzipped",
+    unit: "kB",
+    measured: await kilobytes(undefined, "client"),
+    budget: budgets.clientGzipKilobytes,
+  },
   { what: "install, unpacked", unit: "MB", measured: installBytes / 1e6, budget: budgets.installMegabytes },
   { what: "packages installed", unit: "", measured: dependencies.length + 1, budget: budgets.installPackages },
 ];
@@ -71,8 +78,8 @@ function checkReadme(): void {
   }
 }
 
-async function kilobytes(names?: readonly string[]): Promise<number> {
-  const { outputFiles } = await bundle("dist/index.js", names);
+async function kilobytes(names?: readonly string[], entry = "index"): Promise<number> {
+  const { outputFiles } = await bundle(`dist/${entry}.js`, names);
   return outputFiles.reduce((sum, file) => sum + gzipSync(file.contents, { level: 9 }).byteLength, 0) / 1e3;
 }
 

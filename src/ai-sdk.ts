@@ -22,6 +22,7 @@ export {
   type ChatHandler,
   type ChatHandlerOptions,
   chatHandler,
+  type ShownThread,
 } from "./runtime/chat/chat-handler.ts";
 export type { ChatAction } from "./runtime/chat/chat-request.ts";
 export {
@@ -31,6 +32,7 @@ export {
   type ChatTurnOptions,
   chatTurn,
   lastUserContent,
+  type ResumeTurnOptions,
   resumeTurn,
 } from "./runtime/ui-messages/chat-turn.ts";
 export type {

@@ -1,8 +1,10 @@
 import { globSync, readFileSync } from "node:fs";
 import * as heddle from "heddle";
 import * as aiSdk from "heddle/ai-sdk";
+import * as client from "heddle/client";
 import * as core from "heddle/core";
 import * as providers from "heddle/providers";
+import * as react from "heddle/react";
 import * as sqlite from "heddle/sqlite";
 import * as stores from "heddle/store";
 import * as studio from "heddle/studio";
@@ -23,6 +25,8 @@ const ENTRY_POINTS = {
   "heddle/sqlite": sqlite,
   "heddle/providers": providers,
   "heddle/ai-sdk": aiSdk,
+  "heddle/client": client,
+  "heddle/react": react,
   "heddle/testing": testing,
   "heddle/studio": studio,
 };
@@ -30,6 +34,8 @@ const ENTRY_POINTS = {
 /** What an example may name without saying where it comes from. A new one that needs more is a line here. */
 const DECLARED = `
 import type { AskCommand, Entry, OpenStoreOptions, Reader, ThreadStore, Thread as AnyThread } from "heddle";
+import type { UIChatMessage } from "heddle/client";
+import type { ReactChat } from "heddle/react";
 import type { DatabaseDriver, StoreDriver } from "heddle/store";
 declare const store: ThreadStore;
 declare const thread: AnyThread;

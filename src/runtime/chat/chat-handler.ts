@@ -12,8 +12,8 @@ import { runtimePorts } from "../ports.ts";
 import { RequestError } from "../request/request-error.ts";
 import type { AskArguments } from "../server/options.ts";
 import { type ChatTurn, type ChatTurnOptions, chatTurn, resumeTurn } from "../ui-messages/chat-turn.ts";
-import type { UIMessageLike } from "../ui-messages/message.ts";
-import { messageSiblings } from "../ui-messages/message-tree.ts";
+import type { UIChatMessage, UIMessageLike } from "../ui-messages/message.ts";
+import { type MessageSiblings, messageSiblings } from "../ui-messages/message-tree.ts";
 import type { UIMessageStreamOptions } from "../ui-messages/options.ts";
 import { uiMessageStreamResponse } from "../ui-messages/stream.ts";
 import { toUIMessages } from "../ui-messages/to-ui-messages.ts";
@@ -49,6 +49,17 @@ export interface ChatHandlerOptions<Agent extends AnyAgent = AnyAgent> {
   readonly origins?: readonly string[] | undefined;
   /** Called with an error that has no code. The page gets only its status. Default `console.error`. */
   readonly onError?: ((error: unknown) => void) | undefined;
+}
+
+/** The messages of the active branch of a thread, as a page shows them. */
+export interface ShownThread {
+  readonly messages: readonly UIChatMessage[];
+  /** The alternatives to the messages that have any, by message id. */
+  readonly siblings: { readonly [messageId: string]: MessageSiblings };
+  /** Null for a thread without entries. */
+  readonly status: ThreadInfo["status"] | null;
+  /** The seq of the next entry: `events` from here on have what is not in the messages. */
+  readonly nextSeq: number;
 }
 
 /** A route for a chat: a function, which is also its `GET` and `POST`. */
@@ -101,12 +112,14 @@ export function chatHandler<Agent extends AnyAgent>(options: ChatHandlerOptions<
 }
 
 async function serve<Agent extends AnyAgent>(
-  { host, ask, stream }: ChatHandlerOptions<Agent>,
+  { host, ask, stream: given }: ChatHandlerOptions<Agent>,
   request: Request,
-  { action, threadId, body }: ChatRequest,
+  { action, threadId, body, messageId: resumed, client }: ChatRequest,
   by: string | undefined,
 ): Promise<Response> {
-  const streamed = ({ request: asked, ...turn }: ChatTurn) => uiMessageStreamResponse(asked, { ...stream, ...turn });
+  const stream = { ...given, ...(client !== undefined && { client }) };
+  const streamed = ({ request: asked, joined, ...turn }: ChatTurn) =>
+    uiMessageStreamResponse(asked, { ...stream, ...turn, ...(joined && { headers: { "x-heddle-joined": "1" } }) });
   const call = (): string => requiredText(body, "toolCallId");
   const decision = { by, ...(typeof body["reason"] === "string" && { reason: body["reason"] }) };
   switch (action) {
@@ -118,11 +131,11 @@ async function serve<Agent extends AnyAgent>(
       return streamed(await chatTurn(host, threadId, messages as unknown as readonly UIMessageLike[], ...asked)); // checked by chatTurn
     }
     case "stream": {
-      const turn = await resumeTurn(host, threadId);
+      const turn = await resumeTurn(host, threadId, { messageId: resumed });
       return turn === undefined ? new Response(null, { status: 204 }) : streamed(turn);
     }
     case "messages":
-      return Response.json(await shown(host, threadId, stream));
+      return Response.json(await shown(host, threadId, stream, client !== undefined));
     case "events": {
       const fromSeq = seqIn(request) ?? (await infoOf(host.store, threadId))?.rev ?? 0;
       const signal = AbortSignal.any([request.signal, host.stopped]);
@@ -130,7 +143,7 @@ async function serve<Agent extends AnyAgent>(
     }
     case "branch":
       await host.switchBranch(threadId, requiredText(body, "lane"));
-      return Response.json(await shown(host, threadId, stream));
+      return Response.json(await shown(host, threadId, stream, client !== undefined));
     case "stop":
       return Response.json({ stopped: await host.cancel(threadId) });
     case "approve": {
@@ -156,15 +169,17 @@ function seqIn({ headers, url }: Request): number | undefined {
   return first !== null && /^\d{1,15}$/.test(first) ? Number(first) : undefined;
 }
 
-/** The messages of the page. `nextSeq` is the seq of the next entry, for `events`. `status` is that of the thread, such as `running`; null for a thread without entries. */
+/** A page that names its client resumes the stream of a running answer only, so it is given the one that waits. */
 async function shown(
   host: Pick<AgentHost, "thread" | "store">,
   threadId: string,
   { client, onError, sendReasoning, metadata }: ChatHandlerOptions["stream"] = {},
-): Promise<object> {
+  namesClient = false,
+): Promise<ShownThread> {
   const thread = await host.thread(threadId, { whole: true });
   const { status = null } = (await infoOf(host.store, threadId)) ?? {};
-  const messages = toUIMessages(thread, { client, onError, sendReasoning, metadata });
+  const openAnswer = namesClient && status === "waiting" ? true : undefined;
+  const messages = toUIMessages(thread, { client, onError, sendReasoning, metadata, openAnswer });
   return { messages, siblings: messageSiblings(thread), status, nextSeq: thread.rev };
 }
 

@@ -1,5 +1,6 @@
 import { isPlainObject, type JsonObject } from "../../thread/json.ts";
 import { RequestError } from "../request/request-error.ts";
+import type { UIClientVersion } from "../ui-messages/options.ts";
 
 /** The kind of a request to a chat handler. `turn` asks, and approves or answers waiting calls. */
 export type ChatAction = "turn" | "messages" | "stream" | "events" | "branch" | "stop" | "approve" | "deny" | "answer";
@@ -13,6 +14,10 @@ export interface ChatRequest {
   readonly threadId: string;
   /** Empty for a request that only reads. */
   readonly body: JsonObject;
+  /** The answer to stream again. */
+  readonly messageId?: string | undefined;
+  /** The version of the AI SDK in the page, if the request says it. */
+  readonly client?: UIClientVersion | undefined;
 }
 
 export interface ChatRequestLimits {
@@ -28,11 +33,19 @@ export async function readChatRequest(request: Request, limits: ChatRequestLimit
   const { method } = request;
   const url = new URL(request.url);
   checkOrigin(request, url, limits.origins);
+  const version = url.searchParams.get("client");
+  const client = version === "6" || version === "7" ? { client: Number(version) as UIClientVersion } : {}; // one of the two
   const [threadId, last] = url.pathname.split("/").filter(Boolean).slice(-2);
   if (method === "GET" || method === "HEAD") {
     const action = READS.find((one) => one === last);
     if (action === undefined || threadId === undefined) throw notFound();
-    return { action, threadId: decoded(threadId), body: {} };
+    return {
+      action,
+      threadId: decoded(threadId),
+      body: {},
+      messageId: url.searchParams.get("message") ?? undefined,
+      ...client,
+    };
   }
   if (method !== "POST") {
     const message = `A chat handler takes GET and POST, and this is ${method}.`;
@@ -41,8 +54,8 @@ export async function readChatRequest(request: Request, limits: ChatRequestLimit
   checkContentType(request);
   const body = await bodyOf(request, limits.maxBodyBytes);
   const action = WRITES.find((one) => one === last);
-  if (action !== undefined && threadId !== undefined) return { action, threadId: decoded(threadId), body };
-  return { action: "turn", threadId: requiredText(body, "id"), body };
+  if (action !== undefined && threadId !== undefined) return { action, threadId: decoded(threadId), body, ...client };
+  return { action: "turn", threadId: requiredText(body, "id"), body, ...client };
 }
 
 /** A field that must be there, as text that is not empty. */

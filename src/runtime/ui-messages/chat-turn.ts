@@ -1,5 +1,6 @@
 import type { AgentContext, AgentOutput, AnyAgent } from "../../agent/definition/config.ts";
 import { fail } from "../../agent/definition/tool.ts";
+import { isAsk } from "../../agent/react/restore.ts";
 import type { Entry, Refs } from "../../thread/entry.ts";
 import { ThreadError } from "../../thread/errors.ts";
 import { copyJsonRepaired, isPlainObject, type JsonObject, readSafely } from "../../thread/json.ts";
@@ -272,21 +273,44 @@ function contentIn(place: Place): Content {
 /**
  * The open request of a thread, for a page that is loaded again. Its stream begins with the entries of the log, so it
  * works also when the process that ran the request has ended. Undefined when no request is open: answer 204, and the
- * page shows the messages of the log.
+ * page shows the messages of the log. With `messageId`, it is the request of this answer, also when that has ended.
  *
  * @example
  * const host = AgentHost.create({ agent: defineAgent({ model: scriptedModel(["4"]) }), store: memoryStore() });
  * console.log(await resumeTurn(host, "thread_1")); // undefined
  */
 export async function resumeTurn<Agent extends AnyAgent>(
-  host: Pick<ChatHost<Agent>, "get" | "resume">,
+  host: ChatHost<Agent>,
   threadId: string,
+  { messageId }: ResumeTurnOptions = {},
 ): Promise<ChatTurn<AgentOutput<Agent>> | undefined> {
   const request = await host.resume(threadId);
+  if (messageId !== undefined && request?.id !== messageId) return endedTurn(host, threadId, messageId);
   if (request === undefined) return undefined;
   const server = await host.get(threadId);
   const thread = (): Promise<Thread> => server.thread();
   return { request: withLoggedEvents(request, thread), thread };
+}
+
+/** Options of `resumeTurn()`. */
+export interface ResumeTurnOptions {
+  /** The id of an answer, for a page that lost its stream. Default: the answer of the open request. */
+  readonly messageId?: string | undefined;
+}
+
+/** A request that has ended, from the log. */
+async function endedTurn<Agent extends AnyAgent>(
+  host: ChatHost<Agent>,
+  threadId: string,
+  requestId: string,
+): Promise<ChatTurn<AgentOutput<Agent>> | undefined> {
+  const thread = await host.thread(threadId, { whole: true });
+  const ask = thread.filterByRef("requestId", requestId).find(isAsk);
+  if (ask === undefined) return undefined;
+  const content = contentOf(ask) as Content; // written by us
+  const known = [{ requestId }] as AskArguments<AskOptions<AgentContext<Agent>> & AgentChoice>; // it is not asked again
+  const request = await host.ask(threadId, content, ...known);
+  return { request, thread: () => host.thread(threadId) };
 }
 
 function idOf(message: UIMessageLike | undefined): string | undefined {

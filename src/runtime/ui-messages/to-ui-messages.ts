@@ -42,6 +42,8 @@ export interface ToUIMessagesOptions {
    * streams it whole, and clients before 6.0.304 would show its text twice. Parts that version 6 does not know are left out.
    */
   readonly client?: UIClientVersion | undefined;
+  /** Whether the answer of an open request is in the list. Default true, and false for version 6. */
+  readonly openAnswer?: boolean | undefined;
   /** Accepts a thread of which only the end is loaded, and converts that part. Default false: `entry_not_loaded`. */
   readonly partial?: boolean | undefined;
 }
@@ -51,6 +53,7 @@ const TO_OPTIONS: OptionNames<ToUIMessagesOptions> = {
   metadata: true,
   sendReasoning: true,
   client: true,
+  openAnswer: true,
   lane: true,
   partial: true,
 };
@@ -94,6 +97,7 @@ export function toUIMessages(thread: Thread, options: ToUIMessagesOptions = {}):
   }
   checkLoaded(thread, partial);
   const isFor6 = isClient6(client);
+  const { openAnswer = !isFor6 } = options;
   const messages: (UIChatMessage | MessageById)[] = [];
   const byRequest = new Map<string, MessageById>();
   const used = new Set<string>();
@@ -154,7 +158,7 @@ export function toUIMessages(thread: Thread, options: ToUIMessagesOptions = {}):
     read(one.message, entry);
   }
   flush();
-  const shown = messages.flatMap((one) => ("role" in one ? [one] : messageOf(one, onError, isFor6)));
+  const shown = messages.flatMap((one) => ("role" in one ? [one] : messageOf(one, onError, openAnswer)));
   return isFor6 ? shown.map((message) => ({ ...message, parts: message.parts.flatMap(partFor6) })) : shown;
 }
 
@@ -176,11 +180,11 @@ function withCut(entry: Entry, cuts: ReadonlyMap<number, number>): Entry {
 function messageOf(
   { id, message, end, metadata: own, isCut }: MessageById,
   onError: ErrorText,
-  isFor6: boolean,
+  openAnswer: boolean,
 ): readonly UIChatMessage[] {
   const mark = end && markOf(end, onError);
   const heddle = isCut ? { heddle: { ...(mark?.heddle as UIRequestMark | undefined), cut: isCut } } : mark; // an end has no author
-  if (heddle === undefined && (message.isEmpty || (isFor6 && end === undefined))) return [];
+  if (heddle === undefined && (message.isEmpty || (!openAnswer && end === undefined))) return [];
   // Some versions of the AI SDK refuse a message without parts.
   const parts: UIPart[] = message.isEmpty ? [{ type: "step-start" }] : message.parts();
   const metadata = own || heddle ? ({ ...own, ...heddle } as UIMessageMetadata) : undefined; // of the application, and ours

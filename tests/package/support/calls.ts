@@ -131,6 +131,17 @@ export const CALLS: { readonly [entry: string]: string } = {
     export const asked = lastUserContent([]);
     export const prompt = toAISDKPrompt([]);
     export const messages = toModelMessages([]);`,
+  "heddle/client": `
+    import { chatTransport, followThread, type UIChatMessage } from "heddle/client";
+    export const transport = chatTransport({ api: "/api/chat" });
+    export const transport6 = chatTransport({ client: 6 });
+    export const followed = followThread<UIChatMessage>({
+      transport, id: "thread_1", setMessages: () => undefined, resumeStream: async () => undefined,
+    });`,
+  "heddle/react": `
+    import { chatTransport, type ReactChat, type UIChatMessage, useThread } from "heddle/react";
+    declare const chat: ReactChat<UIChatMessage>;
+    export const thread = useThread(chat, chatTransport());`,
   "heddle/studio": `
     import { assistantAgent, demoAgent, demoModel, modelFromEnv, openApi, startStudio, studioHandler } from "heddle/studio";
     export const studio = await startStudio({ port: 0 });

@@ -1,0 +1,362 @@
+import { AbstractChat as Chat7, lastAssistantMessageIsCompleteWithApprovalResponses } from "ai";
+import { AbstractChat as Chat6 } from "ai-v6";
+import { AgentHost, type AnyAgent, memoryStore, type ThreadStore } from "heddle";
+import { chatHandler, type UIChatMessage } from "heddle/ai-sdk";
+import { ChatError, chatTransport, type FollowedState, type FollowedThread, followThread } from "heddle/client";
+import { type ScriptedStep, scriptedModel } from "heddle/testing";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { HandClock } from "../browser/support/hand-clock.ts";
+import { agentOf, anything } from "../runtime/ui-messages/chat.ts";
+import type { PageChat } from "../runtime/ui-messages/clients.ts";
+
+/** A server whose process can end, and whose connections can be cut. */
+class TestServer {
+  readonly store: ThreadStore = memoryStore();
+  readonly posts: unknown[] = [];
+  #host: AgentHost;
+  #handler: (request: Request) => Promise<Response>;
+  readonly #connections = new Set<() => void>();
+  /** Resolves when the server is back. */
+  #down: PromiseWithResolvers<void> | undefined;
+
+  constructor(agent: AnyAgent) {
+    [this.#host, this.#handler] = this.#start(agent);
+  }
+
+  get host(): AgentHost {
+    return this.#host;
+  }
+
+  readonly fetch = async (input: string | URL | Request, init?: RequestInit): Promise<Response> => {
+    const request = new Request(input, init);
+    if (this.#down !== undefined) {
+      await this.#down.promise;
+      throw new TypeError("fetch failed");
+    }
+    if (request.method === "POST") this.posts.push(JSON.parse(String(init?.body)));
+    const response = await this.#handler(request);
+    if (response.body === null) return response;
+    const reader = response.body.getReader();
+    const body = new ReadableStream<Uint8Array>({
+      start: (controller) => {
+        const cut = (): void => {
+          controller.error(new TypeError("network error"));
+          void reader.cancel();
+        };
+        this.#connections.add(cut);
+        init?.signal?.addEventListener("abort", () => {
+          this.#connections.delete(cut);
+          controller.error(init.signal?.reason);
+          void reader.cancel();
+        });
+        void (async () => {
+          for (let next = await reader.read(); !next.done; next = await reader.read()) controller.enqueue(next.value);
+          if (this.#connections.delete(cut)) controller.close();
+        })().catch(() => undefined);
+      },
+      cancel: (reason) => reader.cancel(reason),
+    });
+    return new Response(body, response);
+  };
+
+  /** Each open connection is lost. */
+  cut(): void {
+    for (const cut of this.#connections) cut();
+    this.#connections.clear();
+  }
+
+  goDown(): void {
+    this.#down ??= Promise.withResolvers();
+    this.cut();
+  }
+
+  comeBack(): void {
+    this.#down?.resolve();
+    this.#down = undefined;
+  }
+
+  /** The process ends as on SIGTERM, and another one begins. */
+  async restart(agent: AnyAgent): Promise<void> {
+    this.#down = Promise.withResolvers();
+    await this.#host.stop({ graceMs: 0 });
+    this.goDown();
+    [this.#host, this.#handler] = this.#start(agent);
+    this.comeBack();
+  }
+
+  #start(agent: AnyAgent): [AgentHost, (request: Request) => Promise<Response>] {
+    const host = AgentHost.create({ agent, store: this.store, warn: () => undefined });
+    onTestFinished(() => host.stop({ graceMs: 0 }));
+    return [host, chatHandler({ host, authorize: () => true })];
+  }
+}
+
+/** Each word of an answer waits for the clock, except for the first. */
+const slowly = (...text: string[]): ScriptedStep => ({ text, deltaDelayMs: 1 });
+
+function agentWith(script: readonly ScriptedStep[], clock = new HandClock()): AnyAgent {
+  const model = scriptedModel(script, { after: clock.after });
+  const pay = { inputSchema: anything, needsApproval: true, execute: () => "paid" };
+  const see = { inputSchema: anything, execute: () => "seen" };
+  return agentOf([], { model, tools: { pay, see } });
+}
+
+interface Tab {
+  readonly chat: PageChat & { readonly statuses: string[] };
+  readonly thread: FollowedThread;
+  state(): FollowedState | undefined;
+  texts(): string;
+}
+
+/** A page with the chat of the AI SDK, which follows its thread. */
+function tabOn(server: TestServer, version: 6 | 7 = 7): Tab {
+  const transport = chatTransport({
+    api: "http://localhost/api/chat",
+    fetch: server.fetch,
+    client: version,
+    retryDelayMs: () => 0,
+  });
+  const statuses: string[] = [];
+  const state = {
+    get status() {
+      return statuses.at(-1) ?? "ready";
+    },
+    set status(status: string) {
+      statuses.push(status);
+    },
+    error: undefined,
+    messages: [] as UIChatMessage[],
+    pushMessage: (message: UIChatMessage) => void state.messages.push(structuredClone(message)),
+    popMessage: () => void state.messages.pop(),
+    replaceMessage: (index: number, message: UIChatMessage) => {
+      state.messages[index] = structuredClone(message);
+    },
+    snapshot: structuredClone,
+  };
+  const Chat = (version === 6 ? Chat6 : Chat7) as unknown as new (init: object) => PageChat; // what a page uses of both is PageChat
+  const sendAutomaticallyWhen = lastAssistantMessageIsCompleteWithApprovalResponses;
+  const chat = Object.assign(new Chat({ id: "t", state, transport, sendAutomaticallyWhen }), { statuses });
+  let known: FollowedState | undefined;
+  const thread = followThread<UIChatMessage>({
+    transport,
+    id: "t",
+    setMessages: (update) => {
+      state.messages = update(state.messages);
+    },
+    resumeStream: () => chat.resumeStream(),
+    onState: (next) => {
+      known = next;
+    },
+  });
+  onTestFinished(() => thread.close());
+  return { chat, thread, state: () => known, texts: () => chat.messages.map(textOf).join(" | ") };
+}
+
+function textOf({ parts }: UIChatMessage): string {
+  return parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join(" / ");
+}
+
+/** The tab shows what a reload shows. */
+async function isAsReloaded(server: TestServer, { chat, state }: Tab, version: 6 | 7 = 7): Promise<void> {
+  const response = await server.fetch(`http://localhost/api/chat/t/messages?client=${version}`);
+  const shown = (await response.json()) as FollowedState & { readonly messages: unknown };
+  await expect.poll(() => JSON.parse(JSON.stringify(chat.messages))).toEqual(shown.messages);
+  await expect.poll(() => state()).toMatchObject({ siblings: shown.siblings, status: shown.status });
+}
+
+describe.each([6, 7] as const)("a page with the client of AI SDK %i", (version) => {
+  test("continues after a lost connection, without an error or a word twice", async () => {
+    const clock = new HandClock();
+    const server = new TestServer(agentWith([slowly("One ", "two ", "three.")], clock));
+    const tab = tabOn(server, version);
+    const sent = tab.chat.sendMessage({ text: "Count." });
+    await expect.poll(tab.texts).toBe("Count. | One ");
+    server.cut();
+    clock.pass(1);
+    await expect.poll(tab.texts).toBe("Count. | One two ");
+    server.goDown();
+    clock.pass(1);
+    server.comeBack();
+    await sent;
+    expect(tab.texts()).toBe("Count. | One two three.");
+    expect(new Set(tab.chat.statuses)).toEqual(new Set(["submitted", "streaming", "ready"]));
+    await isAsReloaded(server, tab, version);
+  });
+
+  test("shows an answer that ended while the connection was lost", async () => {
+    const clock = new HandClock();
+    const server = new TestServer(agentWith([slowly("One ", "two.")], clock));
+    const tab = tabOn(server, version);
+    const sent = tab.chat.sendMessage({ text: "Count." });
+    await expect.poll(tab.texts).toBe("Count. | One ");
+    const request = await server.host.resume("t");
+    server.goDown();
+    clock.pass(1);
+    await request?.result;
+    server.comeBack();
+    await sent;
+    expect(tab.texts()).toBe("Count. | One two.");
+    expect(tab.chat.statuses).not.toContain("error");
+  });
+
+  test("continues after a restart of the server, with the answer of the new process", async () => {
+    const server = new TestServer(agentWith([slowly("One ", "two.")]));
+    const tab = tabOn(server, version);
+    const sent = tab.chat.sendMessage({ text: "Count." });
+    await expect.poll(tab.texts).toBe("Count. | One ");
+    await server.restart(agentWith(["Uno, due."]));
+    await sent;
+    expect(tab.chat.statuses).not.toContain("error");
+    await isAsReloaded(server, tab, version);
+    expect(tab.texts()).toBe("Count. | Uno, due.");
+  });
+
+  test("posts again when the server was away, and is asked once", async () => {
+    const server = new TestServer(agentWith(["Four."]));
+    const tab = tabOn(server, version);
+    server.goDown();
+    const sent = tab.chat.sendMessage({ text: "2+2?" });
+    await expect.poll(() => tab.chat.status).toBe("submitted");
+    server.comeBack();
+    await sent;
+    expect(tab.texts()).toBe("2+2? | Four.");
+    await isAsReloaded(server, tab, version);
+  });
+
+  test("follows live what another tab asks, and stops for both", async () => {
+    const clock = new HandClock();
+    const server = new TestServer(agentWith([slowly("One ", "two ", "three.")], clock));
+    const [first, second] = [tabOn(server, version), tabOn(server, version)];
+    await expect.poll(() => second.state()?.status).toBe(null);
+    const sent = first.chat.sendMessage({ text: "Count." });
+    await expect.poll(second.texts).toBe("Count. | One ");
+    clock.pass(1);
+    for (const { texts } of [first, second]) await expect.poll(texts).toBe("Count. | One two ");
+    await second.thread.stop();
+    await sent;
+    for (const tab of [first, second]) await isAsReloaded(server, tab, version);
+    expect(first.texts()).toBe("Count. | One two ");
+    expect(first.chat.messages.at(-1)?.metadata).toMatchObject({ heddle: { status: "cancelled" } });
+  });
+
+  test("is busy from a message that is steered in until the end of the request", async () => {
+    const clock = new HandClock();
+    const script = [{ text: ["I look", "."], deltaDelayMs: 1, calls: [{ name: "see" }] }, "By train."];
+    const server = new TestServer(agentWith(script, clock));
+    const tab = tabOn(server, version);
+    const first = tab.chat.sendMessage({ text: "Oslo?" });
+    await expect.poll(tab.texts).toContain("I look");
+    const from = tab.chat.statuses.length;
+    const second = tab.chat.sendMessage({ text: "By train?" });
+    await expect.poll(async () => (await server.host.pending("t")).length).toBe(1);
+    clock.pass(5);
+    await Promise.all([first, second]);
+    const statuses = tab.chat.statuses.slice(from);
+    expect(statuses.slice(0, statuses.indexOf("ready"))).not.toContain("ready");
+    expect(statuses.slice(statuses.indexOf("ready"))).not.toContain("streaming");
+    await isAsReloaded(server, tab, version);
+    expect(JSON.stringify(tab.chat.messages.at(-1))).toContain("By train?");
+  });
+
+  test("decides a call in all tabs", async () => {
+    const server = new TestServer(agentWith([{ calls: [{ id: "c1", name: "pay" }] }, "Paid."]));
+    const [first, second] = [tabOn(server, version), tabOn(server, version)];
+    await first.chat.sendMessage({ text: "Pay." });
+    await expect.poll(() => second.state()?.status).toBe("waiting");
+    const call = (await server.host.waiting("t"))[0]?.toolCallId ?? "";
+    await second.thread.approve(call, { reason: "Fine." });
+    for (const tab of [first, second]) {
+      await expect.poll(tab.texts).toBe("Pay. | Paid.");
+      await isAsReloaded(server, tab, version);
+    }
+    const refused = await second.thread.deny(call).catch((error: unknown) => error);
+    expect(ChatError.isInstance(refused) && [refused.code, refused.status]).toEqual(["not_waiting", 409]);
+  });
+
+  test("regenerates, edits and switches branches", async () => {
+    const server = new TestServer(agentWith(["One.", "Two.", "Three.", "Four."]));
+    const tab = tabOn(server, version);
+    await tab.chat.sendMessage({ text: "Count." });
+    await tab.chat.regenerate();
+    await isAsReloaded(server, tab, version);
+    expect(tab.texts()).toBe("Count. | Two.");
+    const { lanes = [] } = Object.values(tab.state()?.siblings ?? {})[0] ?? {};
+    await tab.thread.switchBranch(lanes[0] ?? "");
+    expect(tab.texts()).toBe("Count. | One.");
+    await tab.chat.sendMessage({ text: "More." });
+    await isAsReloaded(server, tab, version);
+    expect(tab.texts()).toBe("Count. | One. | More. | Three.");
+    await tab.chat.sendMessage({ text: "Most.", messageId: tab.chat.messages[2]?.id ?? "" });
+    await isAsReloaded(server, tab, version);
+    expect(tab.texts()).toBe("Count. | One. | Most. | Four.");
+  });
+});
+
+test("a message is posted with the id of the one before it, and without the others", async () => {
+  const server = new TestServer(agentWith(["One.", "Two."]));
+  const tab = tabOn(server);
+  await tab.chat.sendMessage({ text: "A" });
+  await tab.chat.sendMessage({ text: "B" });
+  const [user, answer] = tab.chat.messages;
+  expect(server.posts).toMatchObject([
+    { id: "t", trigger: "submit-message", messages: [{ id: user?.id, parts: [{ text: "A" }] }] },
+    { messages: [{ id: answer?.id, role: "assistant", parts: [] }, { parts: [{ text: "B" }] }] },
+  ]);
+});
+
+test("a message that is sent during a stop is sent after it", async () => {
+  const server = new TestServer(agentWith([slowly("One ", "two."), "New."]));
+  const tab = tabOn(server);
+  const first = tab.chat.sendMessage({ text: "Count." });
+  await expect.poll(tab.texts).toBe("Count. | One ");
+  const stopped = tab.thread.stop();
+  await tab.chat.stop();
+  await Promise.all([stopped, first, tab.chat.sendMessage({ text: "Again." })]);
+  await isAsReloaded(server, tab);
+  expect(tab.texts()).toBe("Count. | One  | Again. | New.");
+});
+
+test("a message that the server refuses stays in the page with its error", async () => {
+  const server = new TestServer(agentWith([]));
+  const tab = tabOn(server);
+  await expect.poll(() => tab.state()?.status).toBe(null);
+  await tab.chat.sendMessage({ text: "" });
+  expect(tab.chat.error).toMatchObject({ name: "ChatError", code: "empty_ask" });
+  tab.thread.refresh();
+  const before = tab.state();
+  await server.store.append("t", { kind: "note" });
+  await expect.poll(() => tab.state() === before).toBe(false);
+  expect(tab.chat.messages.map(({ role }) => role)).toEqual(["user"]);
+});
+
+test("a thread of another user is an error of the page, which asks no more", async () => {
+  const server = new TestServer(agentWith(["One."]));
+  const refused = chatHandler({ host: server.host, authorize: () => false });
+  let calls = 0;
+  const fetch = async (input: string | URL | Request, init?: RequestInit): Promise<Response> => {
+    calls += 1;
+    return refused(new Request(input, init));
+  };
+  const states: FollowedState[] = [];
+  const thread = followThread<UIChatMessage>({
+    transport: chatTransport({ api: "http://localhost/api/chat", fetch, retryDelayMs: () => 0 }),
+    id: "t",
+    setMessages: () => undefined,
+    resumeStream: async () => undefined,
+    onState: (state) => states.push(state),
+  });
+  await expect.poll(() => states).toMatchObject([{ error: { code: "access_refused", status: 403 } }]);
+  thread.close();
+  expect(calls).toBe(1);
+});
+
+test("a server that does not answer is tried twenty times", async () => {
+  let calls = 0;
+  const fetch = async (): Promise<Response> => {
+    calls += 1;
+    return new Response("Bad gateway", { status: 502 });
+  };
+  const transport = chatTransport({ fetch, retryDelayMs: () => 0 });
+  const error = await transport.messages("t").catch((refused: unknown) => refused);
+  expect([calls, error]).toMatchObject([20, { code: "server_unreachable", retryable: true, status: 502 }]);
+});
