@@ -109,7 +109,7 @@ export default defineConfig({
                 name: "soak",
                 setupFiles: [...shared.setupFiles, "tests/support/postgres/own-schema.ts"],
                 include: soak,
-                globalSetup: ["tests/support/postgres/global-setup.ts"],
+                globalSetup: ["tests/support/postgres/global-setup.ts", "tests/browser/support/global-setup.ts"],
                 // One after the other, each with its share of HEDDLE_SOAK_MINUTES.
                 fileParallelism: false,
                 testTimeout: 24 * 60 * 60_000,

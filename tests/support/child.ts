@@ -13,8 +13,8 @@ export interface Child {
   wrote(count: number): Promise<void>;
   /** Writes a line to its standard input. */
   tell(line: string): void;
-  /** SIGSTOP freezes it, and SIGCONT has it continue. What SIGUSR2 does is up to the program. */
-  send(signal: "SIGSTOP" | "SIGCONT" | "SIGUSR2"): void;
+  /** SIGSTOP freezes it, and SIGCONT has it continue. What SIGUSR2 and SIGTERM do is up to the program. */
+  send(signal: "SIGSTOP" | "SIGCONT" | "SIGUSR2" | "SIGTERM"): void;
   /** Sends SIGSTOP, and resolves when the process runs no more. */
   freeze(): Promise<void>;
   /** SIGKILL: nothing in it gets a last word. */

@@ -1,0 +1,344 @@
+// A chat page in a browser, and the server of its chat in this process.
+import { writeFileSync } from "node:fs";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createRequire } from "node:module";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { getRequestListener } from "@hono/node-server";
+import { build } from "esbuild";
+import { AgentHost, type Tools } from "heddle";
+import { type ChatHandlerOptions, chatHandler } from "heddle/ai-sdk";
+import { sqliteStore } from "heddle/sqlite";
+import { type ScriptedModel, type ScriptedStep, scriptedModel } from "heddle/testing";
+import { Hono } from "hono";
+import puppeteer, { type Browser, type Page } from "puppeteer-core";
+import { expect, onTestFinished } from "vitest";
+import { agentOf } from "../../runtime/ui-messages/chat.ts";
+import { type Child, startChild } from "../../support/child.ts";
+import { fastFile, fastFolder } from "../../support/temp-folder.ts";
+import { HandClock } from "../support/hand-clock.ts";
+
+const root = fileURLToPath(new URL("../../../", import.meta.url));
+
+/** A browser, the AI SDK of its page, and the framework of the server. */
+export interface Setting {
+  readonly browser: "chrome" | "firefox";
+  readonly executablePath: string;
+  readonly client: 6 | 7;
+  readonly server: "Hono" | "node:http";
+  /** The page has the transport of the AI SDK and no hook. */
+  readonly isOfSdk?: boolean;
+}
+
+const pages = new Map<number, Promise<string>>();
+
+/** The script of the page, with the sources of Heddle. */
+function pageScript(client: 6 | 7): Promise<string> {
+  const known = pages.get(client);
+  if (known !== undefined) return known;
+  const made = bundlePage(client);
+  pages.set(client, made);
+  return made;
+}
+
+async function bundlePage(client: 6 | 7): Promise<string> {
+  const folder6 = createRequire(`${root}package.json`)
+    .resolve("ai-react-v6")
+    .replace(/ai-react-v6\/.*$/, "ai-react-v6");
+  const { outputFiles } = await build({
+    entryPoints: [fileURLToPath(new URL("page.jsx", import.meta.url))],
+    bundle: true,
+    write: false,
+    format: "esm",
+    platform: "browser",
+    target: "es2023",
+    jsx: "automatic",
+    absWorkingDir: root,
+    define: { "process.env.NODE_ENV": '"development"' },
+    alias: {
+      "heddle/react": `${root}src/react.ts`,
+      ...(client === 6 && { "@ai-sdk/react": folder6, ai: `${folder6}/node_modules/ai` }),
+    },
+    logLevel: "error",
+  });
+  return outputFiles[0]?.text ?? "";
+}
+
+type Handler = (request: Request) => Promise<Response>;
+
+/** The chats of this process, by name. */
+const chats = new Map<string, Handler>();
+const origins = new Map<Setting["server"], Promise<string>>();
+
+/** The page, its script and the chats, as a Request -> Response. */
+async function respond(request: Request): Promise<Response> {
+  const { pathname, searchParams } = new URL(request.url);
+  const [first = "", second] = pathname.split("/").filter(Boolean);
+  if (first === "page") {
+    const html = `<!doctype html><title>Chat</title><div id="root"></div><script type="module" src="/script${searchParams.get("client")}.js"></script>`;
+    return new Response(html, { headers: { "content-type": "text/html; charset=utf-8" } });
+  }
+  const version = /^script([67])\.js$/.exec(first)?.[1];
+  if (version !== undefined) {
+    const script = await pageScript(version === "6" ? 6 : 7);
+    return new Response(script, { headers: { "content-type": "text/javascript; charset=utf-8" } });
+  }
+  const handler = first === "chats" ? chats.get(second ?? "") : undefined;
+  return handler === undefined ? new Response(null, { status: 204 }) : handler(request);
+}
+
+/** One server for all chats of a worker. */
+function originOf(kind: Setting["server"]): Promise<string> {
+  const known = origins.get(kind);
+  if (known !== undefined) return known;
+  const made = listen(kind);
+  origins.set(kind, made);
+  return made;
+}
+
+async function listen(kind: Setting["server"]): Promise<string> {
+  const app = new Hono().all("*", ({ req }) => respond(req.raw));
+  const server = createServer(kind === "Hono" ? getRequestListener(app.fetch) : plainListener);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  server.unref();
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** A server of node:http without a framework. */
+async function plainListener(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+  const gone = new AbortController();
+  outgoing.once("close", () => gone.abort());
+  const chunks: Buffer[] = [];
+  for await (const chunk of incoming) chunks.push(chunk as Buffer);
+  const headers = Object.entries(incoming.headers).map(([name, value]): [string, string] => [name, String(value)]);
+  const { method = "GET" } = incoming;
+  const request = new Request(`http://${incoming.headers.host}${incoming.url}`, {
+    method,
+    headers,
+    signal: gone.signal,
+    ...(method === "POST" && { body: Buffer.concat(chunks) }),
+  });
+  const response = await respond(request);
+  outgoing.writeHead(response.status, Object.fromEntries(response.headers));
+  if (response.body !== null) {
+    const reader = response.body.getReader();
+    gone.signal.addEventListener("abort", () => void reader.cancel());
+    for (let next = await reader.read(); !next.done; next = await reader.read()) outgoing.write(next.value);
+  }
+  outgoing.end();
+}
+
+const browsers = new Map<string, Promise<Browser>>();
+
+/** One browser for all tests of a worker, with which it ends. */
+function browserOf({ browser, executablePath }: Setting): Promise<Browser> {
+  const known = browsers.get(browser);
+  if (known !== undefined) return known;
+  const args = browser === "chrome" ? ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"] : [];
+  const made = puppeteer.launch({ browser, executablePath, args });
+  browsers.set(browser, made);
+  return made;
+}
+
+export async function closeBrowsers(): Promise<void> {
+  for (const browser of browsers.values()) await (await browser).close();
+  browsers.clear();
+}
+
+interface ChatOptions {
+  readonly script: readonly ScriptedStep[];
+  readonly tools?: Tools;
+  readonly stream?: ChatHandlerOptions["stream"];
+  /** More of the address of the page. */
+  readonly query?: string;
+}
+
+/** A chat on a SQLite file, whose model waits for the test. */
+export interface Chat {
+  readonly host: AgentHost;
+  readonly model: ScriptedModel;
+  readonly clock: HandClock;
+  open(): Promise<Tab>;
+}
+
+/** A chat whose server is a process of its own, which has one address for all restarts. */
+export interface ServerProcess {
+  open(): Promise<Tab>;
+  end(signal: "SIGKILL" | "SIGTERM"): Promise<void>;
+  restart(): Promise<void>;
+}
+
+/** The first process sends one word of its answer. The next one sends all. */
+export async function serverProcess(setting: Setting): Promise<ServerProcess> {
+  const file = fastFile();
+  const script = join(fastFolder(), "page.js");
+  writeFileSync(script, await pageScript(setting.client));
+  const start = async (port: number): Promise<Child> => {
+    const options = { file, script, port, client: setting.client, words: port === 0 ? ["One "] : ["One ", "two."] };
+    const child = startChild(new URL("chat-process.ts", import.meta.url), JSON.stringify(options));
+    await child.wrote(1);
+    return child;
+  };
+  let child = await start(0);
+  const port = Number(child.lines[0]);
+  return {
+    open: () => openTab(setting, `http://127.0.0.1:${port}`, "/chats/process/api/chat"),
+    async end(signal) {
+      if (signal === "SIGKILL") return child.kill();
+      child.send(signal);
+      await child.ended;
+    },
+    async restart() {
+      child = await start(port);
+    },
+  };
+}
+
+let names = 0;
+
+export async function chatIn(setting: Setting, { script, tools = {}, stream, query = "" }: ChatOptions): Promise<Chat> {
+  const clock = new HandClock();
+  const model = scriptedModel(script, { after: clock.after });
+  const host = AgentHost.create({
+    agent: agentOf([], { model, tools }),
+    store: sqliteStore(fastFile()),
+    warn: () => undefined,
+  });
+  const name = `chat${++names}`;
+  // The transport of the AI SDK does not say its version.
+  chats.set(name, chatHandler({ host, authorize: () => true, stream: { client: setting.client, ...stream } }));
+  onTestFinished(async () => {
+    await host.stop({ graceMs: 0 });
+    await host.store.close();
+  });
+  const origin = await originOf(setting.server);
+  return { host, model, clock, open: () => openTab(setting, origin, `/chats/${name}/api/chat`, query) };
+}
+
+async function openTab(setting: Setting, origin: string, api: string, query = ""): Promise<Tab> {
+  const browser = await browserOf(setting);
+  const context = await browser.createBrowserContext();
+  onTestFinished(() => context.close());
+  const page = await context.newPage();
+  const sdk = setting.isOfSdk ? "&sdk" : "";
+  await page.goto(`${origin}/page?client=${setting.client}&api=${api}${sdk}${query}`);
+  const tab = new Tab(page, setting);
+  await tab.isLoaded();
+  return tab;
+}
+
+/** A tab with the page, as its reader sees it. */
+export class Tab {
+  readonly page: Page;
+  readonly #setting: Setting;
+
+  constructor(page: Page, setting: Setting) {
+    this.page = page;
+    this.#setting = setting;
+  }
+
+  async isLoaded(): Promise<void> {
+    await this.page.waitForSelector("#words");
+    if (!this.#setting.isOfSdk) await this.page.waitForFunction("window.chat.loaded !== undefined");
+  }
+
+  async send(text: string): Promise<void> {
+    await this.page.type("#words", text);
+    await this.page.click("#send");
+  }
+
+  async click(selector: string): Promise<void> {
+    await this.page.waitForSelector(selector);
+    await this.page.$eval(selector, (element) => (element as unknown as { click(): void }).click());
+  }
+
+  /** Each message as `role: text | text`. */
+  async shown(): Promise<string> {
+    return this.page.evaluate(`[...document.querySelectorAll("#messages > li")].map((message) =>
+      message.dataset.role + ": " + [...message.querySelectorAll("p")].map((part) => part.textContent).join(" | ") +
+      (message.querySelector("i") ? " [" + message.querySelector("i").textContent + "]" : "")).join("\\n")`) as Promise<string>; // a text
+  }
+
+  async shows(...lines: string[]): Promise<void> {
+    await expect.poll(() => this.shown(), { interval: 20 }).toBe(lines.join("\n"));
+  }
+
+  /** Changes the message at this place of the list, from 1. */
+  async edit(place: number, text: string): Promise<void> {
+    await this.click(`#messages > li:nth-child(${place}) .edit`);
+    await this.send(text);
+  }
+
+  async attach(file: string): Promise<void> {
+    const input = await this.page.$("input#files");
+    await input?.uploadFile(file);
+  }
+
+  /** The pictures that are loaded, with their sizes. */
+  pictures(): Promise<readonly string[]> {
+    return this.page.evaluate(`Promise.all([...document.querySelectorAll("#messages img")].map(async (image) => {
+      await image.decode();
+      return image.alt + " " + image.naturalWidth + "x" + image.naturalHeight;
+    }))`) as Promise<readonly string[]>; // texts
+  }
+
+  /** The mark of the last answer, if it is not whole. */
+  mark(): Promise<string | undefined> {
+    return this.page.evaluate(`document.querySelector("#messages > li:last-child").dataset.mark`) as Promise<
+      string | undefined
+    >; // an attribute
+  }
+
+  /** The body of the next post of the page. */
+  async nextPost(): Promise<string> {
+    const request = await this.page.waitForRequest((one) => one.method() === "POST");
+    return request.postData() ?? "";
+  }
+
+  /** Posts the body of a turn, as a second click would. */
+  async repeat(body: string): Promise<void> {
+    await this.page.evaluate(`fetch(new URLSearchParams(location.search).get("api"), {
+      method: "POST", headers: { "content-type": "application/json" }, body: ${JSON.stringify(body)},
+    }).then((response) => response.text())`);
+  }
+
+  text(selector: string): Promise<string> {
+    return this.page.evaluate(
+      `document.querySelector(${JSON.stringify(selector)})?.textContent ?? ""`,
+    ) as Promise<string>; // a text
+  }
+
+  async isReady(): Promise<void> {
+    await expect.poll(() => this.text("#status"), { interval: 20 }).toBe("ready");
+    expect(await this.text("#error")).toBe("");
+  }
+
+  /** The messages as JSON. */
+  messages(): Promise<string> {
+    return this.page.evaluate("JSON.stringify(window.chat.messages)") as Promise<string>; // a text
+  }
+
+  async reload(): Promise<void> {
+    await this.page.reload();
+    await this.isLoaded();
+  }
+
+  /** A reload shows the same messages, byte for byte. */
+  async isSameAfterReload(): Promise<void> {
+    const before = await this.shown();
+    if (!this.#setting.isOfSdk) await this.isAsLoaded();
+    const messages = await this.messages();
+    await this.reload();
+    expect(await this.shown()).toBe(before);
+    if (!this.#setting.isOfSdk) expect(await this.messages()).toBe(messages);
+  }
+
+  /** The hook loads the messages after each answer. Firefox hides the tabs behind the newest one, which then load nothing. */
+  async isAsLoaded(): Promise<void> {
+    await this.page.bringToFront();
+    const loaded = `fetch(new URLSearchParams(location.search).get("api") + "/t/messages?client=${this.#setting.client}")
+      .then((response) => response.json()).then(({ messages }) => JSON.stringify(messages))`;
+    await expect.poll(async () => (await this.page.evaluate(loaded)) === (await this.messages())).toBe(true);
+  }
+}
