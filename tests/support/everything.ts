@@ -46,10 +46,10 @@ export async function allThreads(store: ThreadStore, order: "id" | "updated" | "
 }
 
 /** What is in the feed now. SQLite answers within the turn, so whoever waits for the next turn has seen it all. */
-export async function feedSoFar(store: ThreadStore): Promise<FeedItem[]> {
+export async function feedSoFar(store: ThreadStore, after?: string): Promise<FeedItem[]> {
   const over = new AbortController();
   setImmediate(() => over.abort());
-  return Array.fromAsync(store.feed({ signal: over.signal }));
+  return Array.fromAsync(store.feed({ after, signal: over.signal }));
 }
 
 /** As text in which long strings are only named, so that it can be kept and looked at. */

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { HeddleError, type ThreadStore } from "heddle";
 import { sqliteStore } from "heddle/sqlite";
-import { everythingIn, type Names } from "../../support/everything.ts";
+import { everythingIn, feedSoFar, type Names } from "../../support/everything.ts";
 import { report } from "../../support/report.ts";
 import { countingPorts, writeSample } from "../../support/sample.ts";
 import { type Random, seeded } from "../../support/seeded.ts";
@@ -16,6 +16,8 @@ interface Original {
   readonly names: Names;
   readonly threadIds: readonly string[];
   readonly everything: string;
+  /** A position in the feed, which a reader kept. */
+  readonly cursor: string;
 }
 
 /**
@@ -60,8 +62,9 @@ async function write(): Promise<Original> {
   await writeCommands(store);
   const everything = await read(store, names);
   const { threads } = await store.list();
+  const cursor = (await feedSoFar(store)).at(-2)?.cursor ?? "";
   await store.close();
-  return { path, bytes: readFileSync(path), names, threadIds: threads.map(({ id }) => id), everything };
+  return { path, bytes: readFileSync(path), names, threadIds: threads.map(({ id }) => id), everything, cursor };
 }
 
 /** All of it as text. An entry without a version has the first one, to readers as to its hash: it does not matter which is there. */
@@ -98,10 +101,12 @@ async function flip(original: Original, offset: number, bit: number): Promise<En
   }
 }
 
-async function look(store: ThreadStore, { names, threadIds, everything }: Original): Promise<Ending> {
+async function look(store: ThreadStore, { names, threadIds, everything, cursor }: Original): Promise<Ending> {
   let found: string;
   try {
     found = await read(store, names);
+    // Another epoch of the feed is an error for each reader that has a cursor, and nothing to the others.
+    await feedSoFar(store, cursor);
   } catch (error) {
     return ours(error, "seen on reading");
   }
