@@ -262,8 +262,8 @@ class SealedHead implements ThreadHead {
   readonly #threadId: string;
   readonly #texts: HeadTexts;
 
-  constructor(threadId: string, content: HeadContent, sha256: Sha256) {
-    const texts = textsOf(content);
+  constructor(threadId: string, content: HeadContent, sha256: Sha256, before: ThreadHead | undefined) {
+    const texts = textsOf(content, before);
     this.rev = content.rev;
     this.hash = content.hash;
     this.createdAt = content.createdAt;
@@ -286,9 +286,9 @@ class SealedHead implements ThreadHead {
   }
 }
 
-/** A head with its seal: a hash of all other fields. */
-export function sealHead(threadId: string, content: HeadContent, sha256: Sha256): ThreadHead {
-  return new SealedHead(threadId, content, sha256);
+/** A head with its seal: a hash of all other fields. Texts that `before`, the head before it, has are not made again. */
+export function sealHead(threadId: string, content: HeadContent, sha256: Sha256, before?: ThreadHead): ThreadHead {
+  return new SealedHead(threadId, content, sha256, before);
 }
 
 export function checkHead(threadId: string, head: ThreadHead, sha256: Sha256): ThreadHead {
@@ -323,8 +323,9 @@ export function isEarlier(lanes: ThreadHead["lanes"]): lanes is HeadTracks {
   return "track" in lanes;
 }
 
-function textsOf({ metadata, lanes }: HeadContent): HeadTexts {
-  const text = JSON.stringify(metadata);
+function textsOf({ metadata, lanes }: HeadContent, before?: ThreadHead): HeadTexts {
+  const known = before?.metadata === metadata ? before && SealedHead.textsOf(before) : undefined;
+  const text = known?.metadata ?? JSON.stringify(metadata);
   if (!isEarlier(lanes)) return { metadata: text, lanes: JSON.stringify(lanes), mark: null };
   const { track, mark } = lanes;
   return { metadata: text, lanes: JSON.stringify(track), mark: mark === null ? null : JSON.stringify(mark) };
@@ -339,7 +340,8 @@ export function lanesFromTexts(lanes: string, mark: string | null): ThreadHead["
 
 function sealOf(threadId: string, head: HeadContent, { metadata, lanes, mark }: HeadTexts, sha256: Sha256): string {
   const { rev, hash, createdAt, updatedAt, owner } = head;
-  const [version, rest] = isEarlier(head.lanes) ? [1, `${lanes},${mark}`] : [2, lanes];
+  const version = isEarlier(head.lanes) ? 1 : 2;
+  const rest = version === 1 ? `${lanes},${mark}` : lanes;
   const later = owner === null ? "" : `,{"owner":${JSON.stringify(owner)}}`; // absent in earlier heads, whose seals stay valid
   const start = `["heddle.head/${version}",${JSON.stringify(threadId)},${rev},${JSON.stringify(hash)}`;
   return sha256(`${start},${createdAt},${updatedAt},${metadata},${rest}${later}]`); // faster than one stringify

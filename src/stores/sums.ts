@@ -141,16 +141,12 @@ export function dayText(day: number): string {
 const CALL_KINDS: ReadonlySet<string> = new Set(["ai_message", "message", "error", "note", "summary"]);
 
 /** The asks and model calls that these entries add to the sums. Empty when there is none, so that other appends cost nothing. */
-export function usageIn(
-  entries: readonly Entry[],
-  owner: string | null,
-  now: number,
-): { readonly usage?: readonly CountedUsage[] } {
+export function usageIn(entries: readonly Entry[], owner: string | null, now: number): readonly CountedUsage[] {
   const counted = entries.flatMap((entry) => sumOf(entry, now) ?? []);
-  if (counted.length === 0) return {};
+  if (counted.length === 0) return [];
   const sums = new Map<string, UsageSum>();
   for (const sum of counted) sums.set(sum.model, addSums(sums.get(sum.model), sum));
-  return { usage: [...sums.values()].map((sum) => ({ owner: owner ?? "", sum })) };
+  return [...sums.values()].map((sum) => ({ owner: owner ?? "", sum }));
 }
 
 function sumOf(entry: Entry, now: number): UsageSum | undefined {

@@ -24,7 +24,15 @@ import {
   type Tip,
 } from "../row-format.ts";
 import { referencesIn } from "../stored-payload.ts";
-import type { HeadLanes, HeadSums, StoredLane, StoredRow, StoredWaiting, ThreadHead } from "../stored-records.ts";
+import type {
+  HeadLanes,
+  HeadSums,
+  StoredLane,
+  StoredRow,
+  StoredWaiting,
+  ThreadField,
+  ThreadHead,
+} from "../stored-records.ts";
 import { sumsAfter, sumsOf, usageIn } from "../sums.ts";
 import { changedFields } from "../thread-fields.ts";
 import { staleHolder } from "./claim.ts";
@@ -154,7 +162,7 @@ function describe(
   const { threadId } = request;
   const start = head ?? startOf(request, now, sha256);
   const { metadata, owner, fields } = descriptionOf(request, head);
-  return { head: sealHead(threadId, { ...start, updatedAt: now, metadata, owner }, sha256), ...fields };
+  return { head: sealHead(threadId, { ...start, updatedAt: now, metadata, owner }, sha256), fields };
 }
 
 function startOf({ threadId, createdAt, metadata }: AppendRequest, now: number, sha256: Sha256): ThreadHead {
@@ -162,8 +170,8 @@ function startOf({ threadId, createdAt, metadata }: AppendRequest, now: number, 
 }
 
 interface Description extends Pick<ThreadHead, "metadata" | "owner"> {
-  /** Absent when no field changes. */
-  readonly fields: Pick<Decision<unknown>, "fields">;
+  /** Those that change. */
+  readonly fields: readonly ThreadField[];
 }
 
 /** Metadata and owner after the append. */
@@ -173,7 +181,7 @@ function descriptionOf({ options, metadata: initial }: AppendRequest, head: Thre
     options.metadata === undefined ? before : Object.freeze({ ...before, ...options.metadata, ...forkFacts(before) });
   const isSame = head !== undefined && metadata === before;
   const fields = isSame ? [] : changedFields(head?.metadata ?? {}, metadata);
-  return { metadata, owner: head?.owner ?? options.owner ?? null, fields: fields.length === 0 ? {} : { fields } };
+  return { metadata, owner: head?.owner ?? options.owner ?? null, fields };
 }
 
 /** Where a fork begins does not change, so that `list({ forkOf })` finds it. */
@@ -223,21 +231,16 @@ function write(
   const made = request.made ?? new BatchRows(threadId, before, stored, sha256, branches).pushAll(batch);
   const { rows, entries, tip } = made;
   const { metadata, owner, fields } = descriptionOf(request, before);
-  const content = { ...tip, createdAt: start.createdAt, updatedAt: now, metadata, owner };
-  const head = sealHead(threadId, { ...content, lanes: made.headLanes }, sha256);
+  const { rev, hash } = tip;
+  const { createdAt } = start;
+  const content = { rev, hash, createdAt, updatedAt: now, metadata, owner, lanes: made.headLanes };
+  const head = sealHead(threadId, content, sha256, before);
   const lanes = made.lanesToStore();
-  const blobs = batch.flatMap((prepared) => prepared.blobs.map(({ text: _, ...blob }) => blob));
-  const result = { rev: head.rev, entries, replayed: false };
-  const usage = request.isImport ? {} : usageIn(entries, owner, now);
-  return {
-    head,
-    rows,
-    ...fields,
-    ...usage,
-    ...(lanes.length > 0 && { lanes }),
-    ...(blobs.length > 0 && { blobs }),
-    result,
-  };
+  const usage = request.isImport ? [] : usageIn(entries, owner, now);
+  const result = { rev, entries, replayed: false };
+  const written = { head, rows, fields, lanes, usage, result }; // one literal, because every append makes it
+  if (!batch.some((prepared) => prepared.blobs.length > 0)) return written;
+  return { ...written, blobs: batch.flatMap((prepared) => prepared.blobs.map(({ text: _, ...blob }) => blob)) };
 }
 
 /** The lanes that these drafts may read or change, apart from the active one. */
@@ -322,14 +325,18 @@ export class BatchRows {
   lanesToStore(): readonly StoredLane[] {
     const { lanes } = this.#start;
     const { active } = this.#book.state;
-    const changed = Array.from(this.#book.changed).filter((lane) => lane !== active);
-    const left = isEarlier(lanes) || lanes.active === active || changed.includes(lanes.active) ? [] : [lanes.active];
-    return [...changed, ...left].flatMap((lane) => {
+    const names = new Set(this.#book.changed);
+    if (!isEarlier(lanes)) names.add(lanes.active);
+    names.delete(active);
+    if (names.size === 0) return NO_LANES;
+    return Array.from(names).flatMap((lane) => {
       const tip = this.#book.tip(lane);
       return tip === undefined ? [] : [storeLane(this.#threadId, lane, tip, this.#sha256)];
     });
   }
 }
+
+const NO_LANES: readonly StoredLane[] = Object.freeze([]);
 
 export function openBook(
   threadId: string,
@@ -345,5 +352,8 @@ export function openBook(
 
 /** The part of a book that a head keeps. `since` is the seq of the first row of format 2. */
 export function headLanes(book: LaneBook, since: number, sums: HeadSums | undefined): HeadLanes {
-  return { ...book.state, since, tip: book.tip(book.state.active) ?? null, ...(sums && { sums }) };
+  const { active, malformed } = book.state;
+  const tip = book.tip(active) ?? null;
+  if (malformed || sums === undefined) return { ...book.state, since, tip, ...(sums && { sums }) };
+  return { active, since, tip, sums }; // the same keys in the same order
 }

@@ -23,18 +23,7 @@ export function appendMethods(context: StoreContext): Pick<ThreadStore, "append"
   const { ports } = context;
   return {
     async append(threadId, entries, options = {}) {
-      const copy = checkOptions(options, [
-        "expectedRev",
-        "epoch",
-        "metadata",
-        "owner",
-        "create",
-        "consumes",
-        "posts",
-        "next",
-        "waiting",
-        "signal",
-      ]);
+      const copy = checkOptions(options, OPTIONS);
       checkName("threadId", threadId);
       checkSeq("expectedRev", copy.expectedRev);
       checkSeq("epoch", copy.epoch);
@@ -68,7 +57,7 @@ export function appendMethods(context: StoreContext): Pick<ThreadStore, "append"
         call.driver.transact(
           threadId,
           wanted,
-          (state) => decideAppend({ ...request, branches }, state, ports),
+          (state) => decideAppend(branches === undefined ? request : { ...request, branches }, state, ports),
           inboxes,
         ),
       );
@@ -89,6 +78,19 @@ export function appendMethods(context: StoreContext): Pick<ThreadStore, "append"
     },
   };
 }
+
+const OPTIONS = [
+  "expectedRev",
+  "epoch",
+  "metadata",
+  "owner",
+  "create",
+  "consumes",
+  "posts",
+  "next",
+  "waiting",
+  "signal",
+] as const;
 
 /** More entries are prepared in several turns of the event loop. */
 const LARGE_BATCH = 1000;

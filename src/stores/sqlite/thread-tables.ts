@@ -156,6 +156,8 @@ class StateWithClaim implements ThreadState {
   }
 }
 
+const NO_INBOXES: ReadonlyMap<string, InboxState> = new Map();
+
 interface OpenThread {
   readonly state: ThreadState;
   apply(decision: Decision<unknown>): void;
@@ -208,12 +210,7 @@ export class Threads {
     const found = this.#find(threadId);
     const known = found === undefined ? [] : this.#known(threadId, found, wanted.ids);
     const lanes = found === undefined ? [] : this.#lanes(found.key, wanted.lanes);
-    const inboxes = new Map<string, InboxState>();
-    for (const inbox of wantedInboxes) {
-      const columns = this.#sql.key.get(this.#tenant, inbox.threadId);
-      const rows = columns === undefined ? [] : this.#known(inbox.threadId, toPlace(columns), inbox.entryIds);
-      inboxes.set(inbox.threadId, { ...this.#commands.state(inbox), ...this.#runnable.state(inbox), known: rows });
-    }
+    const inboxes = wantedInboxes.length === 0 ? NO_INBOXES : this.#inboxes(wantedInboxes);
     const readClaim = (): ClaimRecord | undefined => this.#claim(threadId);
     const state = {
       head: found?.head,
@@ -229,6 +226,16 @@ export class Threads {
       apply: (decision) => this.#apply(threadId, found, decision),
       script: (decision) => this.#script(threadId, found, decision),
     };
+  }
+
+  #inboxes(wanted: readonly InboxQuery[]): ReadonlyMap<string, InboxState> {
+    const inboxes = new Map<string, InboxState>();
+    for (const inbox of wanted) {
+      const columns = this.#sql.key.get(this.#tenant, inbox.threadId);
+      const rows = columns === undefined ? [] : this.#known(inbox.threadId, toPlace(columns), inbox.entryIds);
+      inboxes.set(inbox.threadId, { ...this.#commands.state(inbox), ...this.#runnable.state(inbox), known: rows });
+    }
+    return inboxes;
   }
 
   #script(threadId: string, found: FoundThread | undefined, decision: Decision<unknown>): WriteScript | undefined {
