@@ -25,6 +25,8 @@ export {
   type ShownThread,
 } from "./runtime/chat/chat-handler.ts";
 export type { ChatAction } from "./runtime/chat/chat-request.ts";
+export type { ThreadLoopOptions } from "./runtime/own-loop/loop-log.ts";
+export { type ThreadLoop, threadLoop } from "./runtime/own-loop/thread-loop.ts";
 export {
   type BusyPolicy,
   type ChatHost,

@@ -102,6 +102,8 @@ export type NotePayload = InLane & {
   readonly retried?: { readonly callId: string; readonly code: string; readonly model?: string };
   /** An answer of the lane was cut: the model is shown its first characters. The newest cut of an answer counts. */
   readonly cut?: { readonly seq: number; readonly characters: number };
+  /** Messages of a page that a loop of the user has saved, in place of those that these entries make. */
+  readonly shown?: JsonObject;
   /** Two cuts with one opId are the same one. */
   readonly opId?: string;
   /** The range of a summary that failed. */

@@ -24,6 +24,7 @@ import {
 } from "./message.ts";
 import { isAskOfUser, isBeforeAsk, isOfRequest, userMessageId } from "./message-tree.ts";
 import { isClient6, type RequestMetadata, type UIClientVersion } from "./options.ts";
+import { recordedMessages } from "./recorded-messages.ts";
 import { requestMetadata } from "./request-metadata.ts";
 import { shownUserMessage } from "./user-message.ts";
 
@@ -102,6 +103,7 @@ export function toUIMessages(thread: Thread, options: ToUIMessagesOptions = {}):
   const byRequest = new Map<string, MessageById>();
   const used = new Set<string>();
   let others: Entry[] = [];
+  let shownTo = -1;
   const flush = (): void => {
     const taken = others.length === 0 ? [] : messagesFromEntries(others, "ui-messages", { isForPage: true });
     messages.push(...(taken as UIChatMessage[]).map(withExpired)); // as the format has it
@@ -111,7 +113,16 @@ export function toUIMessages(thread: Thread, options: ToUIMessagesOptions = {}):
   const cuts = new Map(
     entries.flatMap((entry) => readCut(entry) ?? []).map(({ seq, characters }) => [seq, characters]),
   );
+  const records = [...recordedMessages(entries)];
   for (const written of entries) {
+    const [record] = records;
+    if (record !== undefined && written.seq >= record.fromSeq) {
+      flush();
+      messages.push(...record.messages);
+      records.shift();
+      shownTo = record.toSeq;
+    }
+    if (written.seq <= shownTo) continue;
     const entry = withCut(written, cuts);
     const { requestId } = entry.refs;
     const continued = byRequest.get(continuedBy(entry) ?? "");

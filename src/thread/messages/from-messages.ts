@@ -173,11 +173,16 @@ export function entriesOfStep(messages: readonly unknown[], options: StepOptions
     const { toolCallId } = payload;
     return {
       ...entry,
-      id: typeof toolCallId === "string" ? `${callId}:result:${partOfId(toolCallId)}` : `${callId}:${neutral++}`,
+      id: typeof toolCallId === "string" ? resultEntryId(callId, toolCallId) : `${callId}:${neutral++}`,
       payload: { ...payload, ...place, ...(isAnswer && Object.keys(call).length > 0 && { call }) },
       refs: { ...refs, ...ref },
     };
   });
+}
+
+/** The id of the entry of a result, so that one call has one. */
+export function resultEntryId(callId: string, toolCallId: string): string {
+  return `${callId}:result:${partOfId(toolCallId)}`;
 }
 
 /** Some servers put slashes, or kilobytes, into the ids of calls; ids of entries take neither. */
