@@ -19,7 +19,7 @@ const tools = {
 type Post = { id: string; messages: UIMessage[]; model: keyof typeof models; canBook: boolean };
 
 export async function POST(request: Request): Promise<Response> {
-  const { id, messages, model, canBook }: Post = await request.json();
+  const { id, messages, model, canBook } = (await request.json()) as Post;
   const loop = threadLoop({ store, threadId: id });
   const result = streamText({
     model: loop.model(models[model]),

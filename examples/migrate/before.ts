@@ -20,7 +20,7 @@ const tools = {
 type Post = { id: string; messages: UIMessage[]; model: keyof typeof models; canBook: boolean };
 
 export async function POST(request: Request): Promise<Response> {
-  const { id, messages, model, canBook }: Post = await request.json();
+  const { id, messages, model, canBook } = (await request.json()) as Post;
   const result = streamText({
     model: models[model],
     instructions: "You plan trips.",

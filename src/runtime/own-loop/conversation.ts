@@ -101,8 +101,8 @@ interface Likeness {
 }
 
 /**
- * Compares from the beginning. A page may lack answers of the log: the SDK leaves out calls that a later message of the user
- * has overtaken, and a page that was closed has not got the rest.
+ * Compares from the beginning. A page may lack answers of the log. The SDK leaves out calls that a later message of the user
+ * has overtaken, and a page that was closed lacks the rest.
  */
 function likeness(log: readonly Unit[], given: readonly Unit[]): Likeness {
   let like = { count: 0, givenCount: 0, equal: 0 };

@@ -69,7 +69,7 @@ export interface AnswerFacts {
 
 export type ModelOptions = Parameters<ProviderModel["doStream"]>[0];
 
-/** Where a loop stands in its thread. */
+/** The position of a loop in its thread. */
 interface LoopState {
   readonly lane?: string;
   /** The seq of the last message of the lane that this loop has seen. */

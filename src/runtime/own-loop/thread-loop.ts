@@ -15,8 +15,8 @@ import { type AnswerFacts, LoopLog, type ModelOptions, type ThreadLoopOptions } 
 /** One request of your own loop on a thread: its model and its tools write the log. */
 export interface ThreadLoop {
   /**
-   * The model to call in `streamText`, `generateText` or a `ToolLoopAgent`. What is new in its prompt is committed before the
-   * call, the model is shown the projection of the thread, and the answer is committed before its tools run.
+   * The model to call in `streamText`, `generateText` or a `ToolLoopAgent`. The new messages of its prompt are committed before
+   * the call, the model is shown the projection of the thread, and the answer is committed before its tools run.
    */
   readonly model: <Model extends ProviderModel>(model: Model) => Model;
   /** The tools, whose results are committed before any code gets them. A call that has a result in the log does not run again. */
@@ -42,8 +42,8 @@ const NAMES: OptionNames<ThreadLoopOptions> = {
 
 /**
  * Keeps the log of a loop of the AI SDK: pass its model to `streamText`, `generateText` or a `ToolLoopAgent`. Make one for each
- * request. The prompt must be the whole conversation, as `useChat` posts it: a message that the log lacks is new, and where
- * the two differ, for an edit or another answer, a branch begins. While it runs, other loops get `thread_held`.
+ * request. The prompt must be the whole conversation, as `useChat` posts it. A message that the log lacks is new. Where the two
+ * differ, for an edit or another answer, a branch begins. While it runs, other loops get `thread_held`.
  *
  * @example
  * const loop = threadLoop({ store: memoryStore(), threadId: "thread_1" });

@@ -62,6 +62,6 @@ export class Page extends AbstractChat<UIMessage> {
   }
 }
 
-export function textOf(message: UIMessage | undefined): string {
+function textOf(message: UIMessage | undefined): string {
   return (message?.parts ?? []).flatMap((part) => (part.type === "text" ? [part.text] : [])).join("");
 }

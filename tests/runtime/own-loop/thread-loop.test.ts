@@ -162,7 +162,7 @@ describe("a route with streamText on a thread", () => {
     );
   });
 
-  test("regenerate and edit are branches, and a page that did not see them goes on where it is", async () => {
+  test("regenerate and edit are branches, and a page that did not see them continues where it is", async () => {
     const own = app(["one", "two", "three", "four"]);
     const page = new Page(own.post);
     await page.sendMessage({ text: "Say a number." });
