@@ -46,7 +46,8 @@ export const BRANCH_STORIES: readonly Story[] = [
       const next = stage.server.ask("Do that.", { requestId: "next", branch });
       next.catch(() => undefined);
       await stage.steer("Be quick.");
-      stage.mustEnd("next"); // what is acknowledged is a row
+      const rows = await stage.server.pending();
+      if (rows.some(({ id }) => id === "next")) stage.mustEnd("next"); // the ask is prepared while the steer is written
       await (await next).result;
     },
   },
