@@ -22,6 +22,8 @@ export const IMPOSSIBLE: Readonly<Record<string, string>> = {
 export const KILLED_ELSEWHERE: Readonly<Record<string, string>> = {
   "src/runtime/chat/chat-handler.ts append":
     "it gives a new thread its owner: tests/runtime/chat/chat-handler.store.test.ts has a process that ended after it",
+  "src/runtime/own-loop/loop-log.ts append":
+    "the loop belongs to its caller: tests/runtime/own-loop/thread-loop.test.ts ends it at each write and asks again",
   "src/runtime/perform/answer.ts post": "it reads the outcome of a row that is there",
   "src/runtime/perform/answer.ts withdraw":
     "it follows a post that failed: tests/runtime/session/failing-store.test.ts has the row and its caller",
