@@ -16,7 +16,7 @@ import { BlobError, CorruptionError } from "./errors.ts";
 import type { ThreadInfo } from "./port.ts";
 import { decodePayload, encodeAs, encodePayload, type TextBlob } from "./stored-payload.ts";
 import type { HeadLanes, HeadTracks, StoredLane, StoredRow, ThreadHead } from "./stored-records.ts";
-import { sumsOf } from "./sums.ts";
+import { shownWords, sumsOf } from "./sums.ts";
 
 export type DraftContent = Omit<EntryDraft, "hasCallerId" | "hasCallerAt">;
 
@@ -307,7 +307,7 @@ export function threadInfo(id: string, head: ThreadHead): ThreadInfo {
   return {
     ...{ id, rev, createdAt, updatedAt, metadata },
     ...(typeof title === "string" && { title }),
-    ...(first && { firstWords: first.words }),
+    ...(first && { firstWords: shownWords(first) }),
     ...(counts && { counts }),
     ...(typeof status === "string" && { status }),
     ...(owner !== null && { owner }),

@@ -70,8 +70,16 @@ export type HeadLanes = ActiveState & {
 export type HeadSums = {
   /** Null when not known: in a fork whose last shared entry is far before the end of its parent. */
   readonly counts: ThreadCounts | null;
-  /** The first user message with text, and its first words; null when there is none. */
-  readonly first: { readonly seq: number; readonly words: string } | null;
+  /** Of the first user message with text; null when there is none. */
+  readonly first: FirstWords | null;
+};
+
+/** The first words of a message. */
+export type FirstWords = {
+  readonly seq: number;
+  readonly words: string;
+  /** The message goes on. */
+  readonly cut?: true;
 };
 
 /** The lanes of a thread as version 0.1 wrote them. The next append replaces them. */

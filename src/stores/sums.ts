@@ -3,7 +3,7 @@ import { utf8Length } from "../thread/encoding.ts";
 import type { Entry } from "../thread/entry.ts";
 import { isPlainObject, type JsonObject } from "../thread/json.ts";
 import type { ThreadCounts } from "./port.ts";
-import type { HeadSums, ThreadHead } from "./stored-records.ts";
+import type { FirstWords, HeadSums, ThreadHead } from "./stored-records.ts";
 
 export const NO_SUMS: HeadSums = Object.freeze({ counts: Object.freeze({ asks: 0, answers: 0 }), first: null });
 
@@ -31,10 +31,10 @@ export function sumsAfter(sums: HeadSums, entry: SummedEntry): HeadSums {
   if (isMessage(entry.kind) && role === "assistant")
     return { ...sums, counts: plus(sums.counts, { asks: 0, answers: 1 }) };
   if (!isUserMessage(entry)) return sums;
-  const words = sums.first === null ? firstWords(content) : "";
+  const first = sums.first ?? { seq: entry.seq, ...cutAtWord(textOf(content)) };
   return {
     counts: plus(sums.counts, { asks: 1, answers: 0 }),
-    first: words === "" ? sums.first : Object.freeze({ seq: entry.seq, words }),
+    first: first.words === "" ? null : Object.freeze(first),
   };
 }
 
@@ -52,7 +52,7 @@ export function sumsBefore(sums: HeadSums, seq: number, later: readonly SummedEn
 
 /** Whether stored sums agree with those of the whole thread. A stored part that is null agrees with anything. */
 export function areSumsOf(sums: HeadSums, all: HeadSums): boolean {
-  const isFirst = sums.first?.seq === all.first?.seq && sums.first?.words === all.first?.words;
+  const isFirst = sums.first?.seq === all.first?.seq && shownWords(sums.first) === shownWords(all.first);
   const { counts } = sums;
   return isFirst && (counts === null || (counts.asks === all.counts?.asks && counts.answers === all.counts.answers));
 }
@@ -63,13 +63,22 @@ const MAX_READ = 1000;
 
 /** The first words of a message on one line, cut at a word. Empty when it has no text. */
 export function firstWords(content: unknown): string {
-  const text = textOf(content).trimStart();
+  return shownWords(cutAtWord(textOf(content)));
+}
+
+/** Stored words are without the sign that text was cut: it would make the whole record a string of two bytes a letter. */
+export function shownWords(first: Omit<FirstWords, "seq"> | null): string {
+  return first === null ? "" : `${first.words}${first.cut === true ? "…" : ""}`;
+}
+
+function cutAtWord(whole: string): Omit<FirstWords, "seq"> {
+  const text = whole.trimStart();
   const line = text.slice(0, MAX_READ).replaceAll(/\s+/g, " ").trimEnd();
   const letters = [...line];
-  if (letters.length <= MAX_LETTERS && text.length <= MAX_READ) return line;
+  if (letters.length <= MAX_LETTERS && text.length <= MAX_READ) return { words: line };
   const start = letters.slice(0, MAX_LETTERS - 1).join("");
   const space = letters[MAX_LETTERS - 1] === " " ? -1 : start.lastIndexOf(" ");
-  return `${(space > 0 ? start.slice(0, space) : start).trimEnd()}…`;
+  return { words: (space > 0 ? start.slice(0, space) : start).trimEnd(), cut: true };
 }
 
 function textOf(content: unknown): string {

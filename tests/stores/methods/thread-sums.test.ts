@@ -5,6 +5,7 @@ import { assistant, note, summary, switchTo, user } from "heddle/testing";
 import { describe, expect, test } from "vitest";
 import { MemoryTenant, memoryDriver } from "../../../src/stores/memory-store.ts";
 import { sealHead } from "../../../src/stores/row-format.ts";
+import type { FirstWords } from "../../../src/stores/stored-records.ts";
 import { portableSha256 } from "../../../src/thread/encoding.ts";
 import { earlierThread, putEarlierThread } from "../../support/earlier-thread.ts";
 
@@ -87,6 +88,24 @@ describe("a thread that 0.1 wrote", () => {
     expect(await store.verify("t")).toMatchObject({ ok: true });
     expect((await store.fork("t", { atSeq: 0 })).counts).toEqual(info?.counts);
   });
+});
+
+test.each([
+  ["is marked in the record, and shown", (first: FirstWords) => first],
+  ["may be in the words of the record", ({ seq, words }: FirstWords) => ({ seq, words: `${words}…` })],
+])("that the first words are cut %s", async (_, stored) => {
+  const tenant = new MemoryTenant();
+  const store = defineStore(memoryDriver(tenant, Date.now), { sha256: portableSha256 });
+  await store.append("t", [user("word ".repeat(20))]);
+  const words = "word ".repeat(16).trimEnd();
+  const thread = tenant.threads.get("t");
+  if (thread === undefined || !("sums" in thread.head.lanes)) throw new Error("the thread was just written");
+  const { sums = { counts: null, first: null }, ...lanes } = thread.head.lanes;
+  expect(sums.first).toEqual({ seq: 0, words, cut: true });
+  const first = stored({ seq: 0, words, cut: true });
+  thread.head = sealHead("t", { ...thread.head, lanes: { ...lanes, sums: { ...sums, first } } }, portableSha256);
+  expect((await store.list()).threads[0]?.firstWords).toBe(`${words}…`);
+  expect(await store.verify("t")).toMatchObject({ ok: true });
 });
 
 describe("verify finds wrong sums in a head with a right seal:", () => {
