@@ -1,52 +1,30 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { mustBeBuilt, root } from "../docs/built.ts";
+import { CONFIG, installNextApp, LAYOUT, NEXT_ENV, nextIn } from "./support/next-app.ts";
 
 const run = promisify(execFile);
 
-const MANIFEST = {
-  name: "app",
-  private: true,
-  type: "module",
-  dependencies: {
-    next: "16.4.6",
-    react: "19.3.1",
-    "react-dom": "19.3.1",
-    zod: "4.6.7",
-    zod3: "npm:zod@3.25.76",
-    "zod-to-json-schema": "3.25.2",
-  },
-  // Next.js brings 30 MB for images, which this app has none of.
-  overrides: { sharp: "npm:client-only@0.0.1" },
-};
-
-const LAYOUT = `export default function Layout({ children }) {
-  return <html lang="en"><body>{children}</body></html>;
-}`;
+const DEPENDENCIES = { zod: "4.6.7", zod3: "npm:zod@3.25.76", "zod-to-json-schema": "3.25.2" };
 
 /** Runs in the browser too: a bundle that reaches for Node's modules there would not build. */
 const PAGE = `"use client";
 import { openStore, project, Thread } from "heddle";
+import { chatTransport, useThread } from "heddle/react";
+const transport = chatTransport();
+const chat = { id: "t", setMessages: () => {}, resumeStream: async () => {}, stop: async () => {} };
 export default function Page() {
+  useThread(chat, transport);
   const thread = Thread.fromMessages([{ role: "user", content: "Hi" }], { format: "neutral" });
   const open = () => openStore("sqlite:./page.db").catch(({ code }) => console.log(code));
   return <button onClick={open}>{"messages: " + project({ thread }).messages.length}</button>;
 }`;
-
-/** Two thirds of the CPU time: the test reads no source map, and builds once. */
-const CONFIG = `export default {
-  experimental: {
-    turbopackSourceMaps: false,
-    turbopackInputSourceMaps: false,
-    turbopackFileSystemCacheForBuild: false,
-  },
-};`;
 
 const ROUTE = `import { AgentServer, defineAgent, defineTool, loadExactCounter, openStore, toolSpecsOf } from "heddle";
 import { scriptedModel } from "heddle/testing";
@@ -76,12 +54,15 @@ export async function GET() {
 }
 export const dynamic = "force-dynamic";`;
 
-const home = mkdtempSync(join(tmpdir(), "heddle-next-"));
-const env = { ...process.env, NEXT_TELEMETRY_DISABLED: "1", NODE_ENV: undefined, NODE_OPTIONS: undefined, CI: "1" };
-let unreachable: string | undefined;
+const CHAT = `import { AgentHost, defineAgent, memoryStore } from "heddle";
+import { chatHandler } from "heddle/ai-sdk";
+import { scriptedModel } from "heddle/testing";
 
-/** Of npm, when the registry does not answer or does not have a package; anything else is a failure of the test. */
-const NO_REGISTRY = /\b(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENOTCACHED|E403|E404|ETARGET)\b|network/;
+const host = AgentHost.create({ agent: defineAgent({ model: scriptedModel(["4"]) }), store: memoryStore() });
+export const { GET, POST } = chatHandler({ host, authorize: () => true });`;
+
+const home = mkdtempSync(join(tmpdir(), "heddle-next-"));
+let unreachable: string | undefined;
 
 beforeAll(async () => {
   mustBeBuilt();
@@ -90,36 +71,17 @@ beforeAll(async () => {
     "app/layout.jsx": LAYOUT,
     "app/page.jsx": PAGE,
     "app/ask/route.js": ROUTE,
+    "app/api/chat/[[...path]]/route.js": CHAT,
   };
-  for (const [path, text] of Object.entries(files)) {
-    mkdirSync(dirname(join(home, path)), { recursive: true });
-    writeFileSync(join(home, path), text);
-  }
   const packed = await run("npm", ["pack", "--ignore-scripts", "--silent", "--pack-destination", home], { cwd: root });
   const heddle = `file:./${packed.stdout.trim().split("\n").at(-1)}`;
-  const dependencies = { ...MANIFEST.dependencies, heddle };
-  writeFileSync(join(home, "package.json"), JSON.stringify({ ...MANIFEST, dependencies }));
-  // The cache stays, so that later runs need the registry for little.
-  const cache = join(tmpdir(), "heddle-next-npm-cache");
-  const flags = [
-    "--no-audit",
-    "--no-fund",
-    "--ignore-scripts",
-    "--prefer-offline",
-    "--fetch-retries=1",
-    "--cache",
-    cache,
-  ];
-  await run("npm", ["install", ...flags], { cwd: home, env }).catch((error: { stderr: string }) => {
-    if (!NO_REGISTRY.test(error.stderr)) throw error;
-    unreachable = `The test of a Next.js app is skipped: npm could not install it. ${error.stderr.split("\n")[0]}`;
-    process.stderr.write(`${unreachable}\n`);
-  });
+  unreachable = await installNextApp(home, files, { ...DEPENDENCIES, heddle });
+  if (unreachable !== undefined) process.stderr.write(`${unreachable}\n`);
 });
 
 afterAll(() => rmSync(home, { recursive: true, force: true }));
 
-const next = join(home, "node_modules/next/dist/bin/next");
+const next = nextIn(home);
 
 async function started(child: ChildProcess): Promise<string> {
   for await (const line of createInterface({ input: child.stdout ?? expect.fail("it has no output") })) {
@@ -129,16 +91,16 @@ async function started(child: ChildProcess): Promise<string> {
   throw new Error("next start ended without an address");
 }
 
-test("a Next.js app, bundled by Turbopack, runs tools of zod 3 and 4 on a store that it opens by URL", async ({
+test("a Next.js app, bundled by Turbopack, runs tools of zod 3 and 4 on a store that it opens by URL, and a chat", async ({
   skip,
 }) => {
   if (unreachable !== undefined) return skip(unreachable);
-  const build = await run(process.execPath, [next, "build"], { cwd: home, env });
+  const build = await run(process.execPath, [next, "build"], { cwd: home, env: NEXT_ENV });
   expect(build.stdout).toContain("Turbopack");
 
   const child = spawn(process.execPath, [next, "start", "--port", "0"], {
     cwd: home,
-    env,
+    env: NEXT_ENV,
     stdio: ["ignore", "pipe", "inherit"],
   });
   try {
@@ -158,6 +120,11 @@ test("a Next.js app, bundled by Turbopack, runs tools of zod 3 and 4 on a store 
       tokens: expect.stringContaining("npm install gpt-tokenizer@4"), // it is not installed, and the build does not need it
     });
     expect(await (await fetch(url)).text()).toContain("messages: 1");
+    const messages = [{ id: "m1", role: "user", parts: [{ type: "text", text: "2+2?" }] }];
+    const headers = { "content-type": "application/json" };
+    const post = { method: "POST", headers, body: JSON.stringify({ id: "t", messages }) };
+    expect(await (await fetch(`${url}/api/chat`, post)).text()).toContain('"delta":"4"');
+    expect(await (await fetch(`${url}/api/chat/t/messages`)).json()).toMatchObject({ status: "completed" });
   } finally {
     child.kill();
     await once(child, "exit");
