@@ -9,7 +9,7 @@ const BROWSERS = [
 
 const SETTINGS: readonly Setting[] = BROWSERS.flatMap((browser) =>
   ([7, 6] as const).flatMap((client) =>
-    (["Hono", "node:http"] as const).flatMap((server) =>
+    (["Hono", "node:http", "Next.js"] as const).flatMap((server) =>
       [false, true].map((isOfSdk) => ({ ...browser, client, server, isOfSdk })),
     ),
   ),
@@ -21,6 +21,9 @@ for (const setting of SETTINGS) {
   const { browser, client, server, isOfSdk, executablePath } = setting;
   const transport = isOfSdk ? "the transport of the AI SDK" : "the transport and the hook";
   describe.runIf(executablePath)(`A chat page in ${browser}, AI SDK ${client}, ${server}, ${transport}`, () => {
-    test.each(SCENARIOS.filter(({ isForSdk }) => isForSdk || !isOfSdk))("$name", ({ run }) => run(setting));
+    const scenarios = SCENARIOS.filter(({ isForSdk, hasOwnServer }) => {
+      return (isForSdk || !isOfSdk) && (!hasOwnServer || server === "Hono");
+    });
+    test.each(scenarios)("$name", ({ run }) => run(setting));
   });
 }

@@ -41,8 +41,12 @@ function Chat({ messages }) {
     setWords("");
     setFiles(undefined);
     setEdited(undefined);
-    const metadata = query.has("metadata") ? { sentFrom: "page" } : undefined;
-    void chat.sendMessage({ text: words, files, metadata, ...(edited && { messageId: edited }) });
+    const text = { type: "text", text: words };
+    const place = { type: "data-place", data: { city: "Oslo" } };
+    const message = query.has("metadata")
+      ? { parts: [text, place], metadata: { sentFrom: "page" } }
+      : { text: words, files };
+    void chat.sendMessage({ ...message, ...(edited && { messageId: edited }) });
   };
 
   return (

@@ -1,5 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { UIMessage } from "ai";
+import type { UIRequestFacts } from "heddle/ai-sdk";
 import type { ScriptedStep } from "heddle/testing";
 import { expect } from "vitest";
 import { anything } from "../../runtime/ui-messages/chat.ts";
@@ -11,6 +13,8 @@ export interface Scenario {
   readonly name: string;
   /** It needs neither the transport nor the hook of Heddle. */
   readonly isForSdk?: true;
+  /** It ends the process of the server, so it has a server of its own. */
+  readonly hasOwnServer?: true;
   readonly run: (setting: Setting) => Promise<void>;
 }
 
@@ -46,6 +50,15 @@ const PAID = 'assistant: pay {"eur":5} output-available "paid" | Paid.';
 async function say(tab: Tab, words: string): Promise<void> {
   await tab.send(words);
   await tab.isReady();
+}
+
+/** The metadata and data parts of each message. */
+async function detailsIn(tab: Tab): Promise<readonly object[]> {
+  const messages = JSON.parse(await tab.messages()) as UIMessage[]; // of the page
+  return messages.map(({ metadata, parts }) => ({
+    metadata,
+    data: parts.flatMap((part) => ("data" in part ? [part.data] : [])),
+  }));
 }
 
 interface PayChat {
@@ -264,9 +277,9 @@ export const SCENARIOS: readonly Scenario[] = [
     async run(setting) {
       const chat = await chatIn(setting, { script: ["Four."] });
       const tab = await chat.open();
-      const posted = tab.nextPost();
-      await tab.send("2+2?");
-      await tab.repeat(await posted);
+      await tab.send("2+2?", { clicks: 2 });
+      await expect.poll(() => tab.shown(), { interval: 20 }).toContain("user: 2+2?");
+      await tab.repeat();
       await tab.shows("user: 2+2?", "assistant: Four.");
       await tab.isReady();
       expect(chat.model.requests.length).toBe(1);
@@ -370,13 +383,19 @@ export const SCENARIOS: readonly Scenario[] = [
   },
   {
     name: "21 metadata and data parts are equal after a reload",
+    isForSdk: true,
     async run(setting) {
-      const chat = await chatIn(setting, { script: ["Hello."], query: "&metadata" });
+      const metadata = ({ status, usage }: UIRequestFacts) => ({ status, tokens: usage.outputTokens });
+      const chat = await chatIn(setting, { script: ["Hello."], stream: { metadata }, query: "&metadata" });
       const tab = await chat.open();
       await say(tab, "Hi.");
-      expect(await tab.messages()).toContain('"metadata":{"sentFrom":"page"}');
+      const expected = [
+        { metadata: { sentFrom: "page" }, data: [{ city: "Oslo" }] },
+        { metadata: { status: "completed", tokens: 2 }, data: [] },
+      ];
+      expect(await detailsIn(tab)).toEqual(expected);
       await tab.isSameAfterReload();
-      expect(await tab.messages()).toContain('"metadata":{"sentFrom":"page"}');
+      expect(await detailsIn(tab)).toEqual(expected);
     },
   },
   {
@@ -404,10 +423,12 @@ export const SCENARIOS: readonly Scenario[] = [
   },
   {
     name: "23 after kill -9 in mid-answer and a restart the page connects by itself: one whole answer",
+    hasOwnServer: true,
     run: (setting) => endsInMidAnswer(setting, "SIGKILL"),
   },
   {
     name: "24 after SIGTERM in mid-answer and a restart the page connects by itself: one whole answer",
+    hasOwnServer: true,
     run: (setting) => endsInMidAnswer(setting, "SIGTERM"),
   },
   {

@@ -1,10 +1,13 @@
 // A chat page in a browser, and the server of its chat in this process.
-import { writeFileSync } from "node:fs";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { execFile } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
 import { createRequire } from "node:module";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { getRequestListener } from "@hono/node-server";
 import { build } from "esbuild";
 import { AgentHost, type Tools } from "heddle";
@@ -14,6 +17,7 @@ import { type ScriptedModel, type ScriptedStep, scriptedModel } from "heddle/tes
 import { Hono } from "hono";
 import puppeteer, { type Browser, type Page } from "puppeteer-core";
 import { expect, onTestFinished } from "vitest";
+import { CONFIG, installNextApp, LAYOUT, NEXT_ENV, nextIn } from "../../package/support/next-app.ts";
 import { agentOf } from "../../runtime/ui-messages/chat.ts";
 import { type Child, startChild } from "../../support/child.ts";
 import { fastFile, fastFolder } from "../../support/temp-folder.ts";
@@ -26,7 +30,7 @@ export interface Setting {
   readonly browser: "chrome" | "firefox";
   readonly executablePath: string;
   readonly client: 6 | 7;
-  readonly server: "Hono" | "node:http";
+  readonly server: "Hono" | "node:http" | "Next.js";
   /** The page has the transport of the AI SDK and no hook. */
   readonly isOfSdk?: boolean;
 }
@@ -97,9 +101,37 @@ function originOf(kind: Setting["server"]): Promise<string> {
   return made;
 }
 
+const LISTENERS: { readonly [Kind in Setting["server"]]: () => Promise<RequestListener> } = {
+  Hono: async () => getRequestListener(new Hono().all("*", ({ req }) => respond(req.raw)).fetch),
+  "node:http": async () => plainListener,
+  "Next.js": nextListener,
+};
+
+/** Next.js bundles its routes, so they find the chats of this process where both see them. */
+const NEXT_ROUTE = `const respond = (request) => globalThis.heddleChatPage(request);
+export { respond as GET, respond as POST };
+export const dynamic = "force-dynamic";`;
+
+/** A built Next.js app, whose server runs in this process. */
+async function nextListener(): Promise<RequestListener> {
+  const home = mkdtempSync(join(tmpdir(), "heddle-next-chat-"));
+  process.once("exit", () => rmSync(home, { recursive: true, force: true }));
+  const files = { "next.config.mjs": CONFIG, "app/layout.jsx": LAYOUT, "app/[...path]/route.js": NEXT_ROUTE };
+  const unreachable = await installNextApp(home, files);
+  if (unreachable !== undefined) throw new Error(unreachable);
+  await promisify(execFile)(process.execPath, [nextIn(home), "build"], { cwd: home, env: NEXT_ENV });
+  Object.assign(globalThis, { heddleChatPage: respond });
+  const next = createRequire(join(home, "package.json"))("next") as (options: object) => {
+    prepare(): Promise<void>;
+    getRequestHandler(): RequestListener;
+  }; // the part of Next.js that is used here
+  const app = next({ dev: false, dir: home, hostname: "127.0.0.1" });
+  await app.prepare();
+  return app.getRequestHandler();
+}
+
 async function listen(kind: Setting["server"]): Promise<string> {
-  const app = new Hono().all("*", ({ req }) => respond(req.raw));
-  const server = createServer(kind === "Hono" ? getRequestListener(app.fetch) : plainListener);
+  const server = createServer(await LISTENERS[kind]());
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   server.unref();
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -228,7 +260,7 @@ async function openTab(setting: Setting, origin: string, api: string, query = ""
   return tab;
 }
 
-/** A tab with the page, as its reader sees it. */
+/** A tab with the page, as its reader sees it. Firefox hides the tabs behind the newest one, which then load nothing. */
 export class Tab {
   readonly page: Page;
   readonly #setting: Setting;
@@ -243,9 +275,9 @@ export class Tab {
     if (!this.#setting.isOfSdk) await this.page.waitForFunction("window.chat.loaded !== undefined");
   }
 
-  async send(text: string): Promise<void> {
+  async send(text: string, { clicks = 1 } = {}): Promise<void> {
     await this.page.type("#words", text);
-    await this.page.click("#send");
+    await this.page.click("#send", { count: clicks });
   }
 
   async click(selector: string): Promise<void> {
@@ -261,6 +293,7 @@ export class Tab {
   }
 
   async shows(...lines: string[]): Promise<void> {
+    await this.page.bringToFront();
     await expect.poll(() => this.shown(), { interval: 20 }).toBe(lines.join("\n"));
   }
 
@@ -290,16 +323,12 @@ export class Tab {
     >; // an attribute
   }
 
-  /** The body of the next post of the page. */
-  async nextPost(): Promise<string> {
-    const request = await this.page.waitForRequest((one) => one.method() === "POST");
-    return request.postData() ?? "";
-  }
-
-  /** Posts the body of a turn, as a second click would. */
-  async repeat(body: string): Promise<void> {
+  /** Posts the last message of the user again, as a browser does whose first post got no response. */
+  async repeat(): Promise<void> {
     await this.page.evaluate(`fetch(new URLSearchParams(location.search).get("api"), {
-      method: "POST", headers: { "content-type": "application/json" }, body: ${JSON.stringify(body)},
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ id: "t", messages: window.chat.messages.filter(({ role }) => role === "user").slice(-1) }),
     }).then((response) => response.text())`);
   }
 
@@ -334,7 +363,7 @@ export class Tab {
     if (!this.#setting.isOfSdk) expect(await this.messages()).toBe(messages);
   }
 
-  /** The hook loads the messages after each answer. Firefox hides the tabs behind the newest one, which then load nothing. */
+  /** The hook loads the messages after each answer. */
   async isAsLoaded(): Promise<void> {
     await this.page.bringToFront();
     const loaded = `fetch(new URLSearchParams(location.search).get("api") + "/t/messages?client=${this.#setting.client}")
