@@ -25,16 +25,16 @@ export async function askForDecision(
   { io, out, client, threadId }: DecisionPrompt,
   waiting: WaitingCall,
 ): Promise<boolean> {
-  const { toolCallId, name, kind } = waiting;
+  const { toolCallId, kind } = waiting;
   // Arguments are shown in full and in order, because the user must see exactly the call to approve.
-  const call = `${out.paintError("bold", name)} ${escapeHidden(JSON.stringify(waiting.arguments))}`;
+  const call = callText(out, waiting);
   if (kind === "answer") {
-    const given = (await io.ask(`What is the result of ${call}? `))?.trim();
+    const given = (await io.ask(out.question(`What is the result of ${call}? `)))?.trim();
     if (!given) return false;
     await client.post(pathOf(threadId, "answer"), { toolCallId, output: asJson(given) });
     return true;
   }
-  let given = (await io.ask(`May ${call} run? [y/n] `))?.trim().toLowerCase();
+  let given = (await io.ask(out.question(`May ${call} run? [y/n] `)))?.trim().toLowerCase();
   while (given && !/^(y|yes|n|no)$/.test(given)) {
     given = (await io.ask("Please answer y or n; an empty line leaves it waiting: "))?.trim().toLowerCase();
   }
@@ -52,9 +52,26 @@ export function asJson(text: string): unknown {
   }
 }
 
-/** Returns the command with which the user can decide on a waiting tool call. */
-export function howToDecide(threadId: string, { toolCallId, name, kind }: WaitingCall): string {
+/** The call that waits, with all its arguments as they are. */
+export function callText(out: Output, { name, arguments: given }: Pick<WaitingCall, "name" | "arguments">): string {
+  const inOneLine = escapeHidden(JSON.stringify(name).slice(1, -1)); // a name must not look like another question
+  return `${out.paintError("bold", inOneLine)} ${escapeHidden(JSON.stringify(given))}`;
+}
+
+/** Returns what would run, and the command with which the user can decide on it. */
+export function howToDecide(out: Output, threadId: string, waiting: WaitingCall): string {
+  const { toolCallId, kind } = waiting;
+  const ids = `${quoted(threadId)} ${quoted(toolCallId)}`;
   return kind === "answer"
-    ? `${name} waits for its result: heddle answer ${threadId} ${toolCallId} <output>`
-    : `${name} waits for approval: heddle approve ${threadId} ${toolCallId}, or heddle deny`;
+    ? `${callText(out, waiting)} waits for its result: heddle answer ${ids} <output>`
+    : `${callText(out, waiting)} waits for approval: heddle approve ${ids}, or heddle deny`;
+}
+
+/** An id as an argument of a shell. A provider may give any id to a call. */
+function quoted(id: string): string {
+  if (/^[\w.:@%+/-]+$/.test(id)) return id;
+  const escaped = escapeHidden(
+    id.replaceAll(/[\\']/g, "\\$&").replaceAll("\n", "\\n").replaceAll("\t", "\\t").replaceAll("\r", "\\r"),
+  );
+  return `$'${escaped}'`;
 }

@@ -153,7 +153,7 @@ class Follower {
     const { call, threadId } = this.#options;
     const record = { kind: "waiting", threadId, requestId: this.#requestId, waiting };
     if (call.out.isJson) await this.#printer.data(() => call.out.json(record));
-    for (const one of waiting) await call.out.error(howToDecide(threadId, one));
+    for (const one of waiting) await call.out.error(howToDecide(call.out, threadId, one));
     return EXIT.refused;
   }
 
@@ -245,8 +245,14 @@ class EventPrinter {
     await this.#endLine();
   }
 
-  #argumentsOf(toolCallId: string): JsonValue {
-    return this.#calls.find(({ id }) => id === toolCallId)?.arguments ?? {};
+  /** Undefined for a call of an answer that another process has printed, or that was edited. */
+  #argumentsOf(toolCallId: string): JsonValue | undefined {
+    return this.#calls.find(({ id }) => id === toolCallId)?.arguments;
+  }
+
+  #shortArguments(toolCallId: string): string {
+    const given = this.#argumentsOf(toolCallId);
+    return given === undefined ? "" : line(escapeHidden(JSON.stringify(given)), 160);
   }
 
   async #print(event: AgentEvent): Promise<void> {
@@ -269,7 +275,7 @@ class EventPrinter {
         return this.line(
           talk(
             "dim",
-            `→ ${event.toolName} ${line(escapeHidden(JSON.stringify(this.#argumentsOf(event.toolCallId))), 160)}`,
+            `→ ${escapeHidden(JSON.stringify(event.toolName).slice(1, -1))} ${this.#shortArguments(event.toolCallId)}`,
           ),
         );
       case "tool_completed": {

@@ -1,8 +1,19 @@
-import { styleText } from "node:util";
+import { randomBytes } from "node:crypto";
+import { escapeHidden, visibleText } from "../thread/hidden-characters.ts";
 import { isPlainObject, type JsonObject, type JsonValue } from "../thread/json.ts";
 import { BrokenPipe, type Io, type Sink } from "./io.ts";
 
-type Style = "bold" | "dim" | "red" | "green" | "yellow" | "cyan" | "magenta";
+/** The codes that begin and end a style. */
+const STYLES = {
+  ...{ bold: [1, 22], dim: [2, 22] },
+  ...{ red: [31, 39], green: [32, 39], yellow: [33, 39], magenta: [35, 39], cyan: [36, 39] },
+} as const;
+
+type Style = keyof typeof STYLES;
+
+/** Marks the codes that this process writes, so that it can escape those in a text of a model or a tool. */
+const KEY = randomBytes(6).toString("hex");
+const MARK = `\u001b[${KEY}:`;
 
 export type Paint = (style: Style, text: string) => string;
 
@@ -21,6 +32,9 @@ export class Output {
   /** For stderr. */
   readonly paintError: Paint;
   readonly #io: Io;
+  /** Half of a character at the end of the last text, and the end of what was written. */
+  #half = "";
+  #end = "";
 
   constructor(io: Io, options: OutputOptions) {
     this.#io = io;
@@ -52,27 +66,39 @@ export class Output {
     await this.raw(`${line}\n`);
   }
 
-  /** Writes text to stdout as it is. At a terminal, control characters are replaced. */
+  /** Writes text to stdout as it is. At a terminal, hidden, reordering and control characters are escaped. */
   async raw(text: string): Promise<void> {
-    await this.#io.stdout.write(this.#io.stdout.isTerminal ? harmless(text) : text);
+    if (!this.#io.stdout.isTerminal) return this.#io.stdout.write(withCodes(text));
+    // A stream may be cut between the halves of a character, or before a joiner.
+    const all = `${this.#half}${text}`;
+    const whole = /[\ud800-\udbff]$/.test(all) ? all.slice(0, -1) : all;
+    this.#half = all.slice(whole.length);
+    await this.#io.stdout.write(shown(whole, this.#end));
+    this.#end = `${this.#end}${whole}`.slice(-3);
   }
 
   async json(value: unknown): Promise<void> {
-    await this.#io.stdout.write(`${JSON.stringify(value)}\n`);
+    const text = JSON.stringify(value);
+    await this.#io.stdout.write(`${this.#io.stdout.isTerminal ? escapeHidden(text) : text}\n`);
+  }
+
+  /** The text as `error` would write it, for a question. */
+  question(text: string): string {
+    return shown(text);
   }
 
   async info(line: string): Promise<void> {
     if (!this.isQuiet) await this.error(line);
   }
 
-  /** Writes a line to stderr, even with --quiet. */
+  /** Writes a line to stderr, even with --quiet. It is for people, so hidden characters are escaped in a pipe too. */
   async error(line: string): Promise<void> {
-    await this.#talk(`${this.#io.stderr.isTerminal ? harmless(line) : line}\n`);
+    await this.#talk(`${shown(line)}\n`);
   }
 
   /** Replaces the last line of the terminal with a status text. */
   async status(text: string): Promise<void> {
-    if (this.showsProgress) await this.#talk(`\r\u001b[K${text}`);
+    if (this.showsProgress) await this.#talk(`\r\u001b[K${shown(text)}`);
   }
 
   async #talk(text: string): Promise<void> {
@@ -93,13 +119,27 @@ function painter(io: Io, sink: Sink, isOff: boolean): Paint {
   const { NO_COLOR, FORCE_COLOR, TERM } = io.env;
   const isForced = FORCE_COLOR !== undefined && FORCE_COLOR !== "0" && FORCE_COLOR !== "false";
   const isOn = !isOff && !NO_COLOR && (isForced || (sink.isTerminal && TERM !== "dumb" && FORCE_COLOR === undefined));
-  return (style, text) => (isOn ? styleText(style, text, { validateStream: false }) : text);
+  return (style, text) => {
+    const [begin, end] = STYLES[style];
+    return isOn ? `${MARK}${begin}m${text}${MARK}${end}m` : text;
+  };
 }
 
-/** Replaces control characters, which could take over the terminal. Color codes stay, because this class writes them. */
-function harmless(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to find
-  return text.replaceAll(/\u001b(?!\[\d{1,3}m)|[\u0000-\u0008\u000b-\u001a\u001c-\u001f\u007f-\u009f]/g, "\ufffd");
+const CODES = new RegExp(`\\u001b\\[${KEY}:(\\d+)m`);
+
+/** A text with the codes of its styles, and nothing else that a terminal obeys or hides. */
+function shown(text: string, before = ""): string {
+  let end = before;
+  return text.split(CODES).reduce((done, part, at) => {
+    if (at % 2 === 1) return `${done}\u001b[${part}m`;
+    const visible = visibleText(part, end);
+    end = `${end}${part}`.slice(-3);
+    return done + visible;
+  }, "");
+}
+
+function withCodes(text: string): string {
+  return text.split(CODES).reduce((done, part, at) => done + (at % 2 === 1 ? `\u001b[${part}m` : part), "");
 }
 
 /** Prints rows. Column titles are printed only at a terminal, so that a pipe gets rows alone. */
@@ -226,7 +266,8 @@ export function table(rows: readonly (readonly string[])[], width: number): read
   const widths = Array.from({ length: columns }, (_, at) =>
     Math.max(...rows.map((row) => [...(row[at] ?? "")].length)),
   );
-  return rows.map((row) => {
+  return rows.map((given) => {
+    const row = given.map((cell) => cell.replaceAll(/[\n\r\t]+/g, " ")); // a value must not begin a line of its own
     const before = row.slice(0, -1).map((cell, at) => cell.padEnd(widths[at] ?? 0));
     const used = before.reduce((sum, cell) => sum + [...cell].length + 2, 0);
     return [...before, line(row.at(-1) ?? "", Math.max(20, width - used))].join("  ").trimEnd();

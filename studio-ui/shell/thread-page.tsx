@@ -1,4 +1,5 @@
 import { useEffect } from "preact/hooks";
+import { visibleText } from "../../src/thread/hidden-characters.ts";
 import { CallView } from "../calls/call-view.tsx";
 import { ChatView } from "../chat/chat-view.tsx";
 import { Icon } from "../parts/icon.tsx";
@@ -24,7 +25,7 @@ export function ThreadPage({ thread }: { readonly thread: OpenThread }) {
     ? (thread.live.value?.state ?? "running")
     : detail && stateOf({ ...detail, live: false });
   useEffect(() => {
-    document.title = `${title} · Heddle`;
+    document.title = `${visibleText(title)} · Heddle`;
   }, [title]);
   return (
     <>

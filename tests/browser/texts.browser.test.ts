@@ -57,6 +57,12 @@ describe.runIf(chromium)("Texts of every kind", () => {
       { kind: HOSTILE.replaceAll(/\W/g, "_").slice(0, 40), payload: { [HOSTILE]: HOSTILE } },
     ]);
     await add("thread_hidden", "Hidden", [user("Clean up."), ...called("shell", HIDDEN, "done")]);
+    await add("thread_hidden_everywhere", HIDDEN, [
+      user(HIDDEN),
+      ...called(HIDDEN, HIDDEN, HIDDEN),
+      assistant(`${HIDDEN} \`${HIDDEN}\` **${HIDDEN}**`),
+      { kind: "error", payload: { code: HIDDEN, message: HIDDEN } },
+    ]);
     await add("thread_markdown", "Markdown", [user("Show me."), assistant(MARKDOWN)]);
     await add("thread_rtl", "שלום עולם 👩‍👩‍👧", [
       user("مرحبا، كم الساعة؟ 🕰️"),
@@ -105,6 +111,34 @@ describe.runIf(chromium)("Texts of every kind", () => {
     await page.locator(".inspector pre").waitFor();
     expect(await page.locator(".inspector").textContent()).toContain(HIDDEN_ESCAPED);
     expect(stage.complaints).toEqual([]);
+  });
+
+  test("no text or label of any view has a hidden or reordering character", async () => {
+    const page = await open("thread_hidden_everywhere");
+    await page.locator(".turn.assistant .markdown").waitFor();
+    const misleading = () =>
+      page.evaluate<string[]>(`(() => {
+        const found = [];
+        const hidden = /(?![\\t\\n\\r\\u200d])[\\p{Cc}\\p{Cf}\\p{Cs}\\p{Zl}\\p{Zp}\\p{Default_Ignorable_Code_Point}]/u;
+        const look = (text, where) => text && hidden.test(text) && found.push(where + " " + escape(text.slice(0, 60)));
+        const nodes = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT | NodeFilter.SHOW_ELEMENT);
+        for (let node = nodes.nextNode(); node; node = nodes.nextNode()) {
+          if (node.nodeType === 3 && node.parentElement.tagName !== "SCRIPT") look(node.data, node.parentElement.className);
+          if (node.nodeType === 1) for (const name of ["title", "aria-label", "placeholder", "alt"]) look(node.getAttribute(name), name);
+        }
+        look(document.title, "document");
+        return found;
+      })()`);
+    for (const tool of await page.locator(".tool summary").all()) await tool.click();
+    expect(await misleading()).toEqual([]);
+    for (const tab of ["/timeline/1", "/timeline/3", "/what-if"]) {
+      await open("thread_hidden_everywhere", tab);
+      await page
+        .locator(tab === "/what-if" ? ".what-if .message" : ".inspector pre")
+        .first()
+        .waitFor();
+      expect(await misleading()).toEqual([]);
+    }
   });
 
   test("what looks like HTML or a script is text, on every view and in an exported file", async () => {

@@ -127,6 +127,8 @@ test("an approval is not waited for in a pipe: the command prints how to continu
   const asked = await heddle(["ask", "Send 20 euros to Ada."], cwd, QUICK);
   expect(asked).toMatchObject({ code: 4, stdout: "", stderr: expect.stringContaining("heddle approve thread_") });
   const approved = await heddle(["approve", "last"], cwd, QUICK);
+  expect(asked.stderr).toContain('send_money {"to":"Ada","euros":20} waits for approval: ');
+  expect(approved.stderr).toContain('approve: send_money {"to":"Ada","euros":20}');
   expect(approved).toMatchObject({ code: 0, stdout: expect.stringContaining("Done: 20 euros for Ada.") });
 });
 

@@ -90,7 +90,8 @@ class Conversation {
   /** Sends the lines that the user types at a terminal. The user can type while an answer arrives. */
   async readKeyboard(keyboard: Keyboard): Promise<number> {
     const next: string[] = [];
-    const prompt = this.#options.call.out.paintError("cyan", "> ");
+    const { out } = this.#options.call;
+    const prompt = out.question(out.paintError("cyan", "> "));
     for (;;) {
       const late = next.shift();
       const content = late ?? (await keyboard.line(prompt))?.trim() ?? "";

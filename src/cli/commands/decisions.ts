@@ -2,7 +2,7 @@ import type { WaitingCall } from "../../agent/react/agent.ts";
 import type { Info, ThreadDetail } from "../../studio/contract.ts";
 import { isPlainObject, type JsonValue } from "../../thread/json.ts";
 import { AGENT_OPTIONS, CLIENT_OPTIONS, type CommandCall, type CommandOptions, defineCommand } from "../command.ts";
-import { asJson } from "../decision-prompt.ts";
+import { asJson, callText } from "../decision-prompt.ts";
 import { follow } from "../follow.ts";
 import { type Interrupts, interruptible } from "../interrupts.ts";
 import { badUsage, CliError, EXIT, type Io } from "../io.ts";
@@ -44,6 +44,8 @@ async function decideWhile(
     const waiting = waitingCallFor(request?.waiting ?? [], decision);
     if (request === undefined) throw nothingWaits();
     await checkTools(client, request.waiting);
+    const runs = "arguments" in body ? { name: waiting.name, arguments: body.arguments as JsonValue } : waiting; // read as JSON
+    await out.info(out.paintError("dim", `${verdict}: ${callText(out, runs)}`));
     const begin = async (): Promise<string> => {
       await client.post(pathOf(threadId, verdict), { toolCallId: waiting.toolCallId, by: "command line", ...body });
       return request.id;

@@ -4,7 +4,7 @@ import type { Entry } from "../../thread/entry.ts";
 import type { JsonObject } from "../../thread/json.ts";
 import { CLIENT_OPTIONS, type CommandCall, defineCommand, oneOf, parseTime, wholeNumber } from "../command.ts";
 import { EXIT } from "../io.ts";
-import { contentText, count, indented, type Output, printTable, when } from "../output.ts";
+import { contentText, count, indented, line, type Output, printTable, when } from "../output.ts";
 import { type StudioClient, withClient } from "../studio-client.ts";
 import { messagesIn, pathOf } from "../studio-requests.ts";
 
@@ -113,7 +113,7 @@ export const show = defineCommand({
       if (options.follow === true) return followEntries(call, client, id, from, isWanted);
       const entries: Entry[] = [];
       if (!out.isJson)
-        await out.info(out.paintError("bold", `${thread.title} · ${id} · ${thread.status ?? "no status"}`));
+        await out.info(out.paintError("bold", `${line(thread.title, 200)} · ${id} · ${thread.status ?? "no status"}`));
       const earlier = Math.min(from, thread.rev);
       if (earlier > 0 && !out.isJson)
         await out.info(

@@ -54,7 +54,7 @@ export const exportThread = defineCommand({
       const chunks = counted(body ?? new ReadableStream<Uint8Array>());
       if (options.output === undefined) {
         const decoder = new TextDecoder();
-        for await (const chunk of chunks) await io.stdout.write(decoder.decode(chunk, { stream: true }));
+        for await (const chunk of chunks) await out.raw(decoder.decode(chunk, { stream: true }));
         await progress.end();
         return undefined;
       }

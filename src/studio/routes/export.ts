@@ -3,7 +3,7 @@ import { callBlob } from "../../runtime/calls/rebuild-call.ts";
 import { threadNotFound } from "../../stores/errors.ts";
 import type { ThreadStore } from "../../stores/port.ts";
 import type { Entry } from "../../thread/entry.ts";
-import { escapeHidden } from "../../thread/hidden-characters.ts";
+import { escapeHidden, HIDDEN } from "../../thread/hidden-characters.ts";
 import type { JsonObject, JsonValue } from "../../thread/json.ts";
 import type { ThreadRow } from "../contract.ts";
 import { oneOf } from "../http/request.ts";
@@ -133,18 +133,18 @@ pre { white-space: pre-wrap; overflow-wrap: anywhere; margin: .3rem 0 0; font: i
 <script type="application/json" id="heddle-data"></script>
 <script>
 const { row, thread } = JSON.parse(document.getElementById("heddle-data").textContent);
-document.title = document.querySelector("h1").textContent = row.title;
-const visible = (json) => json.replace(/[\\p{Cf}\\p{Default_Ignorable_Code_Point}\\p{Zl}\\p{Zp}\\u007f-\\u009f]/gu, (character) =>
+const visible = (text) => String(text).replace(/${HIDDEN.source}/gu, (character) =>
   Array.from({ length: character.length }, (_, at) => "\\\\u" + character.charCodeAt(at).toString(16).padStart(4, "0")).join(""));
+document.title = document.querySelector("h1").textContent = visible(row.title);
 const text = (content) => typeof content === "string" ? content
   : Array.isArray(content) ? content.map((part) => part.text ?? "[" + part.type + "]").join("\\n") : undefined;
 for (const { seq, at, kind, payload } of thread.entries) {
   const article = document.createElement("article");
   const title = document.createElement("h2");
-  title.textContent = seq + " \\u00b7 " + [kind, payload.role, payload.name].filter(Boolean).join(" \\u00b7 ") + " \\u00b7 " + new Date(at).toISOString();
+  title.textContent = visible([seq, kind, payload.role, payload.name, new Date(at).toISOString()].filter((part) => part !== undefined).join(" \\u00b7 "));
   const body = document.createElement("pre");
-  const calls = (payload.toolCalls ?? []).map((call) => call.name + " " + visible(JSON.stringify(call.arguments)));
-  body.textContent = [text(payload.content) ?? JSON.stringify(payload, null, 2), ...calls].filter(Boolean).join("\\n");
+  const calls = (payload.toolCalls ?? []).map((call) => call.name + " " + JSON.stringify(call.arguments));
+  body.textContent = visible([text(payload.content) ?? JSON.stringify(payload, null, 2), ...calls].filter(Boolean).join("\\n"));
   article.append(title, body);
   document.querySelector("main").append(article);
 }
