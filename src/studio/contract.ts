@@ -13,6 +13,7 @@ import type { Entry } from "../thread/entry.ts";
 import type { JsonObject } from "../thread/json.ts";
 import type { Message, ToolSpec } from "../thread/message.ts";
 import type { ThreadData } from "../thread/thread-data.ts";
+import type { Branches } from "./branches.ts";
 
 /** The JSON answer of each route. The types of handlers and clients come from here. */
 export interface ResponseBodies {
@@ -114,6 +115,8 @@ export interface ThreadDetail extends ThreadRow {
     readonly waiting: readonly WaitingCall[];
   };
   readonly forks: readonly ForkRow[];
+  /** Set if other branches have entries that the active one does not have. */
+  readonly branches?: Branches;
 }
 
 /** The query of `GET /api/threads`. Times are milliseconds since 1970. */

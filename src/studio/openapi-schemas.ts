@@ -1,5 +1,6 @@
 import type { JsonObject } from "../thread/json.ts";
 import type { ThreadData } from "../thread/thread-data.ts";
+import type { Branches } from "./branches.ts";
 import type {
   AccessCode,
   AccessToken,
@@ -121,6 +122,10 @@ export const SCHEMAS = {
         ...{ id: text, iteration: whole, state: words("running", "waiting", "done") },
         waiting: list(waiting),
       }),
+      branches: described(
+        shape<Branches>({ hidden: list(list(whole)), siblings: object }),
+        "Set if other branches have entries that the active one does not have: their ranges, and the siblings of messages.",
+      ),
     },
   ),
   Entry: entry,

@@ -154,9 +154,13 @@ const PATHS: { readonly [path: string]: { readonly [method: string]: Described }
     post: {
       summary: "Asks. The events of the thread report the answer",
       body: {
-        "content!": content,
+        content: { ...content, description: "Text, or parts of a message. Required without `regenerate`." },
         contextPolicy: object,
         allowedTools: listOf(text),
+        edit: { ...text, description: "The id of a message of the user, which `content` replaces on a new branch." },
+        regenerate: { ...text, description: "The id of an answer, which is given once more on a new branch." },
+        busy: { ...oneOf("deny", "cancel"), description: "The effect on a request that waits, or is open." },
+        messageId: { ...text, description: "The id of the message: it is asked once." },
         next: { ...listOf(content), description: "Asked next, each after the answer to the one before." },
       },
       status: 202,

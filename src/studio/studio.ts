@@ -11,6 +11,7 @@ import type { AgentServer } from "../runtime/server/agent-server.ts";
 import { settingsFor } from "../runtime/server/settings.ts";
 import { ThreadHeldError, threadNotFound } from "../stores/errors.ts";
 import type { ThreadInfo, ThreadStore } from "../stores/port.ts";
+import { BranchReader } from "./branches.ts";
 import type { ForkRow, SuggestedPrompt } from "./contract.ts";
 import { DEMO_PROMPTS, isDemo } from "./demo/demo-agent.ts";
 import type { Access } from "./http/guard.ts";
@@ -50,6 +51,7 @@ export class Studio {
 
   readonly callSeqs: CallSeqs;
   readonly forks: ForkIndex;
+  readonly branches: BranchReader;
   readonly page: Page | undefined;
   /** Undefined if no token is required. */
   readonly access: Access | undefined;
@@ -59,6 +61,7 @@ export class Studio {
     this.access = access;
     this.callSeqs = new CallSeqs(store);
     this.forks = new ForkIndex(store);
+    this.branches = new BranchReader(store);
     this.store = store;
     this.agent = agent;
     this.readOnly = options.readOnly ?? false;

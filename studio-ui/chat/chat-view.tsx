@@ -29,13 +29,18 @@ export function ChatView({ thread }: { readonly thread: OpenThread }) {
     void log.version.value;
     return log.loadedBack(Math.max(0, log.rev.value - shown.value), log.rev.value - 1);
   });
-  const items = useComputed(() => conversation(entries.value));
+  const items = useComputed(() => {
+    const hidden = detail.value.state === "there" ? (detail.value.value.branches?.hidden ?? []) : [];
+    const isHidden = (seq: number) => hidden.some(([from, to]) => seq >= from && seq <= to);
+    return conversation(hidden.length === 0 ? entries.value : entries.value.filter(({ seq }) => !isHidden(seq)));
+  });
   const state = detail.value;
   if (state.state !== "there") return <Loading what="the conversation" />;
 
   const waiting = new Map((state.value.request?.waiting ?? []).map((call) => [call.toolCallId, call.kind]));
   const firstLoaded = entries.value[0]?.seq ?? 0;
   const isEmpty = log.rev.value === 0 && live.value === undefined;
+  const last = lastSteps(items.value);
   const isComing = entries.value.length === 0 && log.rev.value > 0;
   return (
     <section class="chat" aria-label="Chat">
@@ -53,7 +58,7 @@ export function ChatView({ thread }: { readonly thread: OpenThread }) {
           </button>
         )}
         {items.value.map((item) => (
-          <Item key={item.seq} item={item} thread={thread} waiting={waiting} />
+          <Item key={item.seq} item={item} thread={thread} waiting={waiting} isLast={last.has(item)} />
         ))}
         <LiveTurn thread={thread} />
       </Scroller>
@@ -71,14 +76,22 @@ interface ItemProps {
   readonly item: ChatItem;
   readonly thread: OpenThread;
   readonly waiting: ReadonlyMap<string, Wait>;
+  readonly isLast: boolean;
 }
 
-function Item({ item, thread, waiting }: ItemProps) {
+/** The last message of each answer, which may have several steps. */
+function lastSteps(items: readonly ChatItem[]): ReadonlySet<ChatItem> {
+  const last = new Map<string, ChatItem>();
+  for (const item of items) if (item.type === "assistant") last.set(item.id, item);
+  return new Set(last.values());
+}
+
+function Item({ item, thread, waiting, isLast }: ItemProps) {
   switch (item.type) {
     case "user":
-      return <UserTurn item={item} />;
+      return <UserTurn item={item} thread={thread} />;
     case "assistant":
-      return <AssistantTurn item={item} thread={thread} waiting={waiting} />;
+      return <AssistantTurn item={item} thread={thread} waiting={waiting} isLast={isLast} />;
     case "line":
       return <Line item={item} />;
     default:

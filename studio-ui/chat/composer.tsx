@@ -15,15 +15,39 @@ export function focusComposer(): void {
   isWanted = true;
 }
 
+type Ways = readonly [readonly [SteerMode, string], ...(readonly [SteerMode, string])[]];
+
+/** The effects of a message on a request that is open, as the policy `busy` of a chat. The first one is the default. */
+const WAYS: { readonly [state in "answering" | "approval" | "waiting"]: Ways } = {
+  answering: [
+    ["steer", "before the next model call"],
+    ["follow_up", "when the request is done"],
+    ["cancel", "now: the request is cancelled"],
+  ],
+  approval: [
+    ["deny", "as the reason why the call is denied"],
+    ["follow_up", "when the request is done"],
+    ["cancel", "now: the request is cancelled"],
+  ],
+  waiting: [
+    ["steer", "before the next model call"],
+    ["follow_up", "when the request is done"],
+    ["cancel", "now: the request is cancelled"],
+  ],
+};
+
 /** Sends a new request, or steers the running one. */
 export function Composer({ thread }: { readonly thread: OpenThread }) {
   const text = useSignal("");
-  const way = useSignal<SteerMode>("steer");
+  const chosen = useSignal<SteerMode>("steer");
   const isSending = useSignal(false);
   const box = useRef<HTMLTextAreaElement>(null);
   const actions = thread.source.act;
   const isBusy = thread.isBusy.value;
-  const isWaiting = isBusy && thread.live.value?.state === "waiting";
+  const waiting = thread.waiting.value;
+  const isWaiting = isBusy && waiting.length > 0;
+  const ways = isWaiting ? (waiting.includes("approval") ? WAYS.approval : WAYS.waiting) : WAYS.answering;
+  const way = ways.some(([name]) => name === chosen.value) ? chosen.value : ways[0][0];
   useEffect(() => {
     // Focuses the composer of a new or empty thread. In other threads, keys are shortcuts.
     if (isWanted || thread.log.rev.peek() === 0) box.current?.focus({ preventScroll: true });
@@ -45,13 +69,16 @@ export function Composer({ thread }: { readonly thread: OpenThread }) {
     isSending.value = true;
     const sent = await attempt(async () => {
       if (!isBusy) await actions.ask(thread.id, content);
-      else {
-        const { id, accepted, reason } = await actions.steer(thread.id, content, way.value);
+      else if (way === "deny" || way === "cancel") {
+        await actions.turn(thread.id, { content, busy: way });
+        await thread.refreshDetail();
+      } else {
+        const { id, accepted, reason } = await actions.steer(thread.id, content, way);
         if (!accepted)
           throw Object.assign(new Error(`The text was not accepted: ${reason ?? "unknown reason"}.`), {
             code: reason,
           });
-        thread.steers.value = [...thread.steers.value, { id, content, kind: way.value }];
+        thread.steers.value = [...thread.steers.value, { id, content, kind: way }];
       }
       return true;
     });
@@ -111,9 +138,12 @@ export function Composer({ thread }: { readonly thread: OpenThread }) {
         {isBusy ? (
           <label>
             Your words reach it{" "}
-            <select value={way.value} onChange={(event) => (way.value = event.currentTarget.value as SteerMode)}>
-              <option value="steer">before the next model call</option>
-              <option value="follow_up">when the request is done</option>
+            <select value={way} onChange={(event) => (chosen.value = event.currentTarget.value as SteerMode)}>
+              {ways.map(([name, title]) => (
+                <option key={name} value={name}>
+                  {title}
+                </option>
+              ))}
             </select>
           </label>
         ) : (

@@ -1,7 +1,7 @@
 import type { Content, Entry, JsonObject, JsonValue } from "heddle";
 import type { RequestEnd } from "heddle/core";
 import { recordIn } from "../data/calls.ts";
-import { callsOf } from "../parts/content.ts";
+import { type CallOf, callsOf, textOf } from "../parts/content.ts";
 import { type EntryLine, lineOf } from "../parts/entry-line.ts";
 
 export interface ToolCard {
@@ -16,6 +16,16 @@ export interface ToolCard {
     readonly details?: unknown;
   };
   readonly approval?: "asked" | "approved" | "denied";
+  readonly decision?: Decision;
+}
+
+/** The person who decided about a call, the time and the reason, as the log has them. */
+interface Decision {
+  readonly seq: number;
+  readonly at: number;
+  readonly by?: string;
+  readonly reason?: string;
+  readonly isEdited: boolean;
 }
 
 export type ChatItem =
@@ -23,6 +33,8 @@ export type ChatItem =
       readonly type: "user";
       readonly seq: number;
       readonly at: number;
+      /** As `toUIMessages` gives it. */
+      readonly id: string;
       readonly content: Content;
       readonly steer?: string;
       readonly source?: string;
@@ -33,6 +45,8 @@ export type ChatItem =
       readonly at: number;
       readonly content: Content;
       readonly tools: readonly ToolCard[];
+      /** The id of the whole answer, of which this may be a step. */
+      readonly id: string;
       readonly callId?: string;
       readonly partial: boolean;
       readonly tokens?: { readonly estimated: number; readonly input?: number; readonly output?: number };
@@ -47,30 +61,46 @@ type Mutable = { -readonly [Key in keyof ToolCard]: ToolCard[Key] };
 export function conversation(entries: readonly Entry[]): ChatItem[] {
   const items: ChatItem[] = [];
   const open = new Map<string, Mutable>();
+  const lanes = new Set<unknown>();
   const place = (tool: Mutable) => open.set(tool.toolCallId, tool);
   for (const entry of entries) {
     const { kind, seq, at } = entry;
     const said = entry.payload as JsonObject; // every entry payload is a JSON object
+    if (kind !== "ai_context_operation") lanes.add(said["contextRef"]);
     const isMessage = kind === "ai_message" || kind === "message";
     if (isMessage && said["role"] === "user") items.push(userItem(entry, said));
     else if (isMessage && said["role"] === "assistant") items.push(assistantItem(entry, said, place));
     else if (kind === "tool_call") addCall(items, entry, said, place);
     else if (isResult(kind, said) && settle(open, entry, said)) continue;
-    else if (kind === "approval_requested") decide(open, said, "asked");
-    else if (kind === "approval_resolved") decide(open, said, said["approved"] === true ? "approved" : "denied");
-    else if (kind === "tool_started") continue;
+    else if (kind === "approval_requested") decide(open, entry, "asked");
+    else if (kind === "approval_resolved") decide(open, entry, said["approved"] === true ? "approved" : "denied");
+    else if (kind === "tool_started" || (kind === "ai_context_operation" && isPlainSwitch(said, lanes))) continue;
     else items.push({ type: "line", seq, at, line: lineOf(entry) });
   }
   return items;
 }
 
-function userItem({ seq, at }: Entry, said: JsonObject): ChatItem {
+/** A branch that begins or is shown again. The message itself shows that it has others. */
+function isPlainSwitch({ operation, contextRef }: JsonObject, lanes: ReadonlySet<unknown>): boolean {
+  const { type, from } = (operation ?? {}) as JsonObject; // Heddle wrote the operation
+  return type === "switch" && (from !== undefined || lanes.has(contextRef));
+}
+
+/** The id of a message: that of its page, or of its entry. */
+function idOf({ id, refs }: Entry): string {
+  const { messageId } = refs;
+  return typeof messageId === "string" && messageId !== "" ? messageId : id;
+}
+
+function userItem(entry: Entry, said: JsonObject): ChatItem {
+  const { seq, at } = entry;
   const { steer, source } = said;
   const content = (said["content"] ?? "") as Content;
   return {
     type: "user",
     seq,
     at,
+    id: idOf(entry),
     content,
     ...(steer !== undefined && { steer: String(steer) }),
     ...(source !== undefined && { source: String(source) }),
@@ -79,12 +109,16 @@ function userItem({ seq, at }: Entry, said: JsonObject): ChatItem {
 
 function assistantItem(entry: Entry, said: JsonObject, place: (tool: Mutable) => void): Assistant {
   const record = recordIn(entry);
-  const tools = callsOf(said).map((call) => ({ toolCallId: call.id, name: call.name, arguments: call.arguments }));
+  const tools = callsOf(said).map((call) => ({
+    ...{ toolCallId: call.id, name: call.name, arguments: call.arguments },
+    ...importedApproval(call, entry),
+  }));
   for (const tool of tools) place(tool);
   const { inputTokens, outputTokens } = record?.usage ?? {};
   const end = said["end"] as RequestEnd | undefined;
   return {
     ...{ type: "assistant", seq: entry.seq, at: entry.at, content: (said["content"] ?? "") as Content, tools },
+    id: entry.refs.requestId ?? idOf(entry),
     partial: said["partial"] === true,
     ...(entry.refs.callId !== undefined && { callId: String(entry.refs.callId) }),
     ...(record && {
@@ -98,8 +132,18 @@ function assistantItem(entry: Entry, said: JsonObject, place: (tool: Mutable) =>
   };
 }
 
+/** The approval in a call that was imported from another chat. */
+function importedApproval({ approval }: CallOf, { seq, at }: Entry): Pick<ToolCard, "approval" | "decision"> {
+  if (approval === undefined) return {};
+  const { approved, reason } = approval;
+  if (typeof approved !== "boolean") return { approval: "asked" };
+  const decision = { seq, at, isEdited: false, ...(reason !== undefined && { reason: textOf(reason) }) };
+  return { approval: approved ? "approved" : "denied", decision };
+}
+
 /** Adds a tool call to the assistant message before it if both come from the same model call. */
-function addCall(items: ChatItem[], { seq, at, refs }: Entry, said: JsonObject, place: (tool: Mutable) => void): void {
+function addCall(items: ChatItem[], entry: Entry, said: JsonObject, place: (tool: Mutable) => void): void {
+  const { seq, at, refs } = entry;
   const tool: Mutable = {
     toolCallId: String(said["id"] ?? `#${seq}`),
     name: String(said["name"]),
@@ -115,6 +159,7 @@ function addCall(items: ChatItem[], { seq, at, refs }: Entry, said: JsonObject, 
       type: "assistant",
       seq,
       at,
+      id: refs.requestId ?? idOf(entry),
       content: "",
       tools: [tool],
       partial: false,
@@ -149,11 +194,18 @@ function settle(open: Map<string, Mutable>, { seq }: Entry, said: JsonObject): b
 
 function decide(
   open: Map<string, Mutable>,
-  { toolCallId, editedArguments }: JsonObject,
+  { seq, at, payload }: Entry,
   approval: NonNullable<ToolCard["approval"]>,
 ): void {
+  const { toolCallId, editedArguments, by, note, reason = note } = payload as JsonObject; // every entry payload is a JSON object
   const tool = open.get(String(toolCallId));
   if (tool === undefined) return;
   tool.approval = approval;
   if (editedArguments !== undefined) tool.arguments = editedArguments;
+  if (approval === "asked") return;
+  tool.decision = {
+    ...{ seq, at, isEdited: editedArguments !== undefined },
+    ...(by !== undefined && { by: textOf(by) }),
+    ...(reason !== undefined && { reason: textOf(reason) }),
+  };
 }

@@ -2,6 +2,7 @@ import { useSignal } from "@preact/signals";
 import type { JsonValue } from "heddle";
 import { escapeHidden } from "heddle/ai-sdk";
 import type { ComponentChildren } from "preact";
+import { useEffect, useRef } from "preact/hooks";
 import { othersOf, textOf, thinkingOf } from "../parts/content.ts";
 import { count, moment, oneLine, time } from "../parts/format.ts";
 import { Icon } from "../parts/icon.tsx";
@@ -14,11 +15,32 @@ import { hrefOf, route } from "../state/route.ts";
 import { fork, inspected, runAction } from "../state/studio.ts";
 import { attempt } from "../state/toasts.ts";
 import type { ToolCard as Card, ChatItem } from "./conversation.ts";
+import { AnswerForm, Approval, DecisionLine, jsonOr } from "./decision.tsx";
+import { EditForm, Versions } from "./versions.tsx";
 
 type Of<Type extends ChatItem["type"]> = Extract<ChatItem, { type: Type }>;
 
-export function UserTurn({ item }: { readonly item: Of<"user"> }) {
-  const { seq, content, steer, source } = item;
+interface UserProps {
+  readonly item: Of<"user">;
+  readonly thread: OpenThread;
+}
+
+export function UserTurn({ item, thread }: UserProps) {
+  const { seq, id, content, steer, source } = item;
+  const isEditing = useSignal(false);
+  const edit = useRef<HTMLButtonElement>(null);
+  const wasEditing = useRef(false);
+  useEffect(() => {
+    if (wasEditing.current && !isEditing.value) edit.current?.focus();
+    wasEditing.current = isEditing.value;
+  }, [isEditing.value]);
+  if (isEditing.value) {
+    return (
+      <article class="turn user editing" id={`seq-${seq}`} data-seq={seq}>
+        <EditForm thread={thread} id={id} text={textOf(content)} onClose={() => (isEditing.value = false)} />
+      </article>
+    );
+  }
   return (
     <article class="turn user" id={`seq-${seq}`} data-seq={seq}>
       {steer !== undefined && (
@@ -30,7 +52,14 @@ export function UserTurn({ item }: { readonly item: Of<"user"> }) {
           <span class="pill">{other}</span>
         ))}
       </div>
-      <Foot item={item} />
+      <Foot item={item}>
+        {steer === undefined && <Versions thread={thread} id={id} />}
+        {steer === undefined && thread.source.act && (
+          <button ref={edit} type="button" class="foot-link on-hover" onClick={() => (isEditing.value = true)}>
+            <Icon name="pencil" size={14} /> edit
+          </button>
+        )}
+      </Foot>
     </article>
   );
 }
@@ -39,10 +68,12 @@ interface AssistantProps {
   readonly item: Of<"assistant">;
   readonly thread: OpenThread;
   readonly waiting: ReadonlyMap<string, Wait>;
+  /** Whether it is the last message of its answer. */
+  readonly isLast: boolean;
 }
 
-export function AssistantTurn({ item, thread, waiting }: AssistantProps) {
-  const { seq, content, tools, callId, partial, tokens, end } = item;
+export function AssistantTurn({ item, thread, waiting, isLast }: AssistantProps) {
+  const { seq, id, content, tools, callId, partial, tokens, end } = item;
   const text = textOf(content);
   const thinking = thinkingOf(content);
   const live = thread.live.value;
@@ -73,9 +104,20 @@ export function AssistantTurn({ item, thread, waiting }: AssistantProps) {
             {tokens && <span class="foot-tokens"> · {count(tokens.estimated)} tokens</span>}
           </a>
         )}
+        {isLast && <Versions thread={thread} id={id} />}
+        {isLast && thread.source.act && (
+          <button type="button" class="foot-link on-hover" onClick={() => void regenerate(thread, id)}>
+            <Icon name="again" size={14} /> regenerate
+          </button>
+        )}
       </Foot>
     </article>
   );
+}
+
+async function regenerate(thread: OpenThread, id: string): Promise<void> {
+  await attempt(() => thread.source.act?.turn(thread.id, { regenerate: id }));
+  await thread.refreshDetail();
 }
 
 export function Thinking({ text, open = false }: { readonly text: string; readonly open?: boolean }) {
@@ -135,54 +177,63 @@ interface Props {
 
 function ToolCard({ card, live, thread, waiting }: Props) {
   const { toolCallId, result } = card;
-  const name = escapeHidden(card.name);
+  const name = escapeHidden(JSON.stringify(card.name).slice(1, -1)); // in one line
   const wanted = result === undefined ? (waiting ?? waitOf(live)) : undefined;
   const state = stateOf(card, live, wanted);
+  const isApproval = wanted === "approval" && thread.source.act !== undefined;
   const text = result && textOf(result.content);
   const isOpen = useSignal(false);
   return (
-    <details
-      class={`tool tool-${state}`}
-      open={wanted !== undefined || undefined}
-      onToggle={({ currentTarget }) => (isOpen.value = currentTarget.open)}
-    >
-      <summary>
-        <span class={`tool-mark ${state}`} aria-hidden="true" />
-        <span class="tool-name">{name}</span>
-        <code class="tool-arguments">{oneLine(escapeHidden(argumentsLine(card.arguments)), 120)}</code>
-        {text !== undefined && (
-          <span class="tool-result-line">→ {oneLine(state === "done" ? text : failureIn(text), 120)}</span>
-        )}
-        <span class={`pill tool-state ${state}`}>{WORDS[state]}</span>
-      </summary>
-      {(isOpen.value || wanted !== undefined) && (
-        <div class="tool-body">
-          <p class="field-label">Arguments</p>
-          <JsonView value={card.arguments as object} label={`Arguments of ${name}`} />
+    <div class="call">
+      <details
+        class={`tool tool-${state}`}
+        open={wanted !== undefined || undefined}
+        onToggle={({ currentTarget }) => (isOpen.value = currentTarget.open)}
+      >
+        <summary>
+          <span class={`tool-mark ${state}`} aria-hidden="true" />
+          <bdi class="tool-name">{name}</bdi>
+          <code class="tool-arguments">
+            <ArgumentsLine given={card.arguments} />
+          </code>
           {text !== undefined && (
-            <>
-              <p class="field-label">{result?.isError ? "Error" : "Result"}</p>
-              <JsonView value={parsed(text) as object} label={`Result of ${name}`} />
-            </>
+            <span class="tool-result-line">→ {oneLine(state === "done" ? text : failureIn(text), 120)}</span>
           )}
-          {result?.details !== undefined && (
-            <>
-              <p class="field-label">Details, which no model is shown</p>
-              <JsonView value={result.details as object} label={`Details of ${name}`} />
-            </>
-          )}
-        </div>
-      )}
-      {wanted === "approval" && thread.source.act && <Approval thread={thread} toolCallId={toolCallId} name={name} />}
-      {wanted === "answer" && thread.source.act && <AnswerForm thread={thread} toolCallId={toolCallId} name={name} />}
-    </details>
+          <span class={`pill tool-state ${state}`}>{WORDS[state]}</span>
+        </summary>
+        {(isOpen.value || wanted !== undefined) && !isApproval && (
+          <div class="tool-body">
+            <p class="field-label">Arguments</p>
+            <JsonView value={card.arguments as object} label={`Arguments of ${name}`} />
+            {text !== undefined && (
+              <>
+                <p class="field-label">{result?.isError ? "Error" : "Result"}</p>
+                <JsonView value={sameJsonOr(text) as object} label={`Result of ${name}`} />
+              </>
+            )}
+            {result?.details !== undefined && (
+              <>
+                <p class="field-label">Details, which no model is shown</p>
+                <JsonView value={result.details as object} label={`Details of ${name}`} />
+              </>
+            )}
+          </div>
+        )}
+        {isApproval && <Approval key={toolCallId} thread={thread} card={card} name={name} />}
+        {wanted === "answer" && thread.source.act && <AnswerForm thread={thread} card={card} name={name} />}
+        {state === "expired" && (
+          <p class="decided expired">The request of this call has ended. It can no longer be approved.</p>
+        )}
+      </details>
+      <DecisionLine card={card} />
+    </div>
   );
 }
 
 /** The kind of wait of a call. */
 export type Wait = "approval" | "answer" | "sleep";
 
-type State = Wait | "running" | "done" | "error" | "denied" | "interrupted";
+type State = Wait | "running" | "done" | "error" | "denied" | "interrupted" | "expired";
 const WORDS: Readonly<Record<State, string>> = {
   running: "running",
   done: "done",
@@ -191,6 +242,7 @@ const WORDS: Readonly<Record<State, string>> = {
   answer: "needs an answer",
   sleep: "sleeps",
   denied: "denied",
+  expired: "expired",
   interrupted: "no result",
 };
 
@@ -198,6 +250,7 @@ function stateOf({ result, approval }: Card, live: LiveTool | undefined, wanted:
   if (approval === "denied") return "denied";
   if (result !== undefined) return result.isError ? "error" : "done";
   if (wanted !== undefined) return wanted;
+  if (approval === "asked" && live === undefined) return "expired";
   return live === undefined ? "interrupted" : "running";
 }
 
@@ -205,77 +258,36 @@ function waitOf(live: LiveTool | undefined): "approval" | "answer" | undefined {
   return live?.state === "approval" || live?.state === "answer" ? live.state : undefined;
 }
 
-function argumentsLine(given: JsonValue): string {
-  if (typeof given !== "object" || given === null || Array.isArray(given)) return JSON.stringify(given);
+/** The arguments in one line. Each is isolated: a value from right to left moves no other. */
+function ArgumentsLine({ given }: { readonly given: JsonValue }) {
+  if (typeof given !== "object" || given === null || Array.isArray(given)) return <bdi>{shortJson(given)}</bdi>;
   return Object.entries(given)
-    .map(([key, value]) => `${key}: ${typeof value === "string" ? value : JSON.stringify(value)}`)
-    .join(", ");
+    .slice(0, MOST_FIELDS)
+    .map(([key, value], at) => (
+      <>
+        {at > 0 && ", "}
+        <bdi>{oneLine(escapeHidden(key), 40)}</bdi>: <bdi>{shortJson(value ?? null)}</bdi>
+      </>
+    ));
+}
+
+const MOST_FIELDS = 12;
+
+function shortJson(value: JsonValue): string {
+  return oneLine(escapeHidden(JSON.stringify(value)), 100);
+}
+
+/** The value of a JSON text that shows all of the text. Else the text: it may have a number that is too long, or a key twice. */
+function sameJsonOr(text: string): JsonValue {
+  const value = jsonOr(text);
+  const compact = text.replaceAll(/("(?:\\.|[^"\\])*")|\s+/g, "$1");
+  return JSON.stringify(value) === compact ? value : text;
 }
 
 /** The message of an error in Heddle's format, or else the text of the tool. */
 function failureIn(text: string): string {
-  const { error } = Object(text.length > 10_000 ? {} : parsed(text)) as {
+  const { error } = Object(text.length > 10_000 ? {} : jsonOr(text)) as {
     readonly error?: { readonly message?: unknown };
   };
   return typeof error?.message === "string" ? error.message : text;
-}
-
-function parsed(text: string): JsonValue {
-  try {
-    return JSON.parse(text) as JsonValue;
-  } catch {
-    return text;
-  }
-}
-
-interface WaitProps {
-  readonly thread: OpenThread;
-  readonly toolCallId: string;
-  readonly name: string;
-}
-
-function Approval({ thread, toolCallId, name }: WaitProps) {
-  const isSent = useSignal(false);
-  async function decide(approved: boolean): Promise<void> {
-    isSent.value = true;
-    await attempt(() => thread.source.act?.decide(thread.id, toolCallId, approved));
-    isSent.value = false;
-    await thread.refreshDetail();
-  }
-  return (
-    <fieldset class="decision" disabled={isSent.value}>
-      <legend class="visually-hidden">May {name} run?</legend>
-      <p>
-        <Icon name="shield" /> May <b>{name}</b> run with these arguments?
-      </p>
-      <button type="button" class="primary" onClick={() => void decide(true)}>
-        Approve
-      </button>
-      <button type="button" onClick={() => void decide(false)}>
-        Deny
-      </button>
-    </fieldset>
-  );
-}
-
-function AnswerForm({ thread, toolCallId, name }: WaitProps) {
-  const text = useSignal("");
-  const id = `answer-${toolCallId}`;
-  return (
-    <form
-      class="decision"
-      onSubmit={(event) => {
-        event.preventDefault();
-        void attempt(() => thread.source.act?.answer(thread.id, toolCallId, parsed(text.value))).then(() =>
-          thread.refreshDetail(),
-        );
-      }}
-    >
-      <label for={id}>Your answer for {name}, text or JSON</label>
-      <textarea id={id} rows={2} value={text.value} onInput={(event) => (text.value = event.currentTarget.value)} />
-      <button type="submit" class="primary" disabled={text.value.trim() === ""}>
-        Answer
-      </button>
-    </form>
-  );
 }

@@ -1,4 +1,5 @@
 import { type Entry, Thread } from "heddle";
+import { branchesOf } from "../../src/studio/branches.ts";
 import { entriesOfLane, lanesOf, matchesFilter } from "../../src/studio/entry-filter.ts";
 import { callRows } from "./calls.ts";
 import type { CallRow, ExportedThread, ThreadDetail, ThreadRow } from "./contract.ts";
@@ -60,11 +61,13 @@ export function embeddedSource({ thread: { blobs = {}, ...data }, row }: Exporte
 
 function detailOf(thread: Thread, entries: readonly Entry[], row: ThreadRow | undefined): ThreadDetail {
   const { id, rev, createdAt, updatedAt } = thread;
+  const branches = branchesOf(thread);
   return {
     ...{ id, rev, createdAt, updatedAt, title: id },
     ...row,
     live: false,
     ...lanesOf(entries, thread.base),
     forks: [],
+    ...(branches && { branches }),
   };
 }

@@ -66,10 +66,13 @@ const act: Actions = {
   create: (title) => ask("POST /api/threads", [], { json: title === undefined ? {} : { title } }),
   import: (file, format) => ask("POST /api/import", [], { body: file, query: { format } }),
   ask: (id, content) => ask("POST /api/threads/{id}/ask", [id], { json: { content } }),
+  turn: (id, turn) => ask("POST /api/threads/{id}/ask", [id], { json: turn }),
   steer: (id, content, kind) => ask("POST /api/threads/{id}/steer", [id], { json: { content, kind } }),
   cancel: (id) => ask("POST /api/threads/{id}/cancel", [id], { json: {} }),
-  decide: (id, toolCallId, approved) =>
-    ask(`POST /api/threads/{id}/${approved ? "approve" : "deny"}`, [id], { json: { toolCallId } }),
+  decide: (id, toolCallId, approved, reason) =>
+    ask(`POST /api/threads/{id}/${approved ? "approve" : "deny"}`, [id], {
+      json: { toolCallId, by: "studio", ...(reason !== "" && { reason }) },
+    }),
   answer: (id, toolCallId, output: JsonValue) =>
     ask("POST /api/threads/{id}/answer", [id], { json: { toolCallId, output } }),
   reset: (id) => ask("POST /api/threads/{id}/reset", [id], { json: {} }),

@@ -28,7 +28,8 @@ export interface EntryRange {
   readonly limit: number;
 }
 
-export type SteerMode = "steer" | "follow_up";
+/** How a text reaches a request that is open. `cancel` ends it, and the text is asked. `deny` denies its waiting calls. */
+export type SteerMode = "steer" | "follow_up" | "cancel" | "deny";
 
 /** The data of the page comes from a server or from the exported file. */
 export interface Source {
@@ -54,15 +55,27 @@ export interface Source {
   readonly act: Actions | undefined;
 }
 
+/** A message for another branch than the end of the active one, or for a request that is open. */
+type Turn =
+  | { readonly content: string; readonly edit: string }
+  | { readonly regenerate: string }
+  | { readonly content: string; readonly busy: "deny" | "cancel" };
+
 /** Actions that change threads. An exported file and a read-only server have none. */
 export interface Actions {
   create(title?: string): Promise<ThreadRow>;
   /** Imports a thread or a list of messages from a file. Set `format` if the list fits several formats. */
   import(file: Blob, format?: string): Promise<ThreadRow>;
   ask(id: string, content: string): Promise<{ readonly requestId: string }>;
-  steer(id: string, content: string, kind: SteerMode): Promise<{ id: string; accepted: boolean; reason?: string }>;
+  /** Edits a message, gives an answer once more, or says something to a request that is open. */
+  turn(id: string, turn: Turn): Promise<{ readonly requestId: string }>;
+  steer(
+    id: string,
+    content: string,
+    kind: "steer" | "follow_up",
+  ): Promise<{ id: string; accepted: boolean; reason?: string }>;
   cancel(id: string): Promise<unknown>;
-  decide(id: string, toolCallId: string, approved: boolean): Promise<unknown>;
+  decide(id: string, toolCallId: string, approved: boolean, reason: string): Promise<unknown>;
   answer(id: string, toolCallId: string, output: JsonValue): Promise<unknown>;
   reset(id: string): Promise<unknown>;
   summarize(

@@ -30,6 +30,8 @@ export interface CallOf {
   readonly id: string;
   readonly name: string;
   readonly arguments: JsonValue;
+  /** Of a call that was imported. */
+  readonly approval?: { readonly approved?: JsonValue; readonly reason?: JsonValue };
 }
 
 export function callsOf(payload: JsonObject): readonly CallOf[] {

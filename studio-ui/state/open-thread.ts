@@ -2,7 +2,7 @@ import { computed, signal } from "@preact/signals";
 import type { AgentEvent, Entry, JsonObject } from "heddle";
 import { recordIn } from "../data/calls.ts";
 import type { CallDetail, CallPage, CallRow, StreamEvent, ThreadDetail, ThreadRow } from "../data/contract.ts";
-import type { LinkState, Source, SteerMode } from "../data/source.ts";
+import type { LinkState, Source } from "../data/source.ts";
 import { EntryLog } from "./entry-log.ts";
 import { applyEvent, isResumedBy, type Live, NO_LIVE_REQUEST } from "./live.ts";
 import { failed, LOADING, type LoadState } from "./load-state.ts";
@@ -25,7 +25,15 @@ export class OpenThread {
   /** The seq where the search for calls stopped. Older entries may contain more calls. */
   readonly callsFrom = signal(0);
   /** Steers (messages to the running request) that were accepted but not delivered yet. */
-  readonly steers = signal<readonly { readonly id: string; readonly content: string; readonly kind: SteerMode }[]>([]);
+  readonly steers = signal<
+    readonly { readonly id: string; readonly content: string; readonly kind: "steer" | "follow_up" }[]
+  >([]);
+  /** The kinds of the waits of the open request. */
+  readonly waiting = computed(() => {
+    const { value: detail } = this.detail;
+    const known = detail.state === "there" ? (detail.value.request?.waiting ?? []) : [];
+    return this.live.value?.state === "running" ? [] : known.map(({ kind }) => kind);
+  });
   readonly isBusy = computed(() => {
     const { value: live } = this.live;
     const { value: detail } = this.detail;
@@ -146,6 +154,7 @@ export class OpenThread {
       void this.refreshDetail();
     }
     if (signalId !== undefined) this.steers.value = this.steers.peek().filter(({ id }) => id !== signalId);
+    if (entry.kind === "ai_context_operation") void this.refreshDetail(); // another branch may be shown now
     if (recordIn(entry) !== undefined) void this.refreshCalls();
   }
 

@@ -66,12 +66,51 @@ describe.runIf(chromium)("Chat", () => {
     expect(await seriousViolations(page)).toEqual([]);
     await page.setViewportSize(NARROW);
     await shoot(page, "approval-narrow");
+    await page.getByLabel("Reason, for the log").fill("She paid for lunch.");
     await page.getByRole("button", { name: "Approve" }).click();
     await atRest(page);
     expect(await page.locator(".tool-state.done").count()).toBe(1);
+    expect(await page.locator(".decided").textContent()).toMatch(
+      /^Approved by studio: She paid for lunch\.#\d+\d\d:\d\d:\d\d$/,
+    );
     await talk(page, "How warm is it on the moon?");
     expect(await page.locator(".tool-state.error").count()).toBe(1);
     await shoot(page, "tool-failed-narrow");
+    expect(stage.complaints).toEqual([]);
+  });
+
+  test("a message is edited and an answer regenerated; every tab shows the branch, and switches back", async () => {
+    const { page } = stage;
+    await page.locator(".prompt", { hasText: "(17 + 25) * 3" }).click();
+    await atRest(page);
+    const other = await stage.window();
+    await other.goto(page.url());
+    const texts = (tab: typeof page) => tab.locator(".bubble").allTextContents();
+    await expect.poll(() => texts(other)).toEqual(["What is (17 + 25) * 3?"]);
+    await page.getByRole("button", { name: "edit" }).click();
+    const box = page.getByLabel("Edit the message");
+    await box.press("Escape");
+    expect(await page.evaluate("document.activeElement.textContent")).toContain("edit");
+    await page.keyboard.press("Enter");
+    await shoot(page, "editing");
+    expect(await seriousViolations(page)).toEqual([]);
+    await box.fill("What is 5 * 5?");
+    await box.press("Enter");
+    for (const tab of [page, other]) await expect.poll(() => texts(tab)).toEqual(["What is 5 * 5?"]);
+    await page.getByRole("group", { name: "Version 2 of 2" }).waitFor();
+    await atRest(page);
+    await page.getByRole("button", { name: "regenerate" }).click();
+    const versions = (tab: typeof page) => tab.locator(".turn.assistant .versions").allTextContents();
+    for (const tab of [page, other]) await expect.poll(() => versions(tab)).toEqual(["2 of 2"]);
+    await atRest(page);
+    await shoot(page, "versions");
+    await other.locator(".turn.user").getByRole("button", { name: "Version before" }).click();
+    for (const tab of [page, other]) await expect.poll(() => texts(tab)).toEqual(["What is (17 + 25) * 3?"]);
+    await page.setViewportSize(NARROW);
+    await shoot(page, "versions-narrow");
+    expect(await seriousViolations(page)).toEqual([]);
+    await page.reload();
+    await expect.poll(() => texts(page)).toEqual(["What is (17 + 25) * 3?"]);
     expect(stage.complaints).toEqual([]);
   });
 

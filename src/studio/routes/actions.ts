@@ -3,9 +3,12 @@ import type { ContextPolicyInput } from "../../projection/policy/fields.ts";
 import type { AgentRequest } from "../../runtime/request/request.ts";
 import type { OperationAnswer } from "../../runtime/server/modify.ts";
 import type { DecideOptions } from "../../runtime/server/options.ts";
+import { chatTurn } from "../../runtime/ui-messages/chat-turn.ts";
+import type { UIMessageLike } from "../../runtime/ui-messages/message.ts";
+import { toUIMessages } from "../../runtime/ui-messages/to-ui-messages.ts";
 import { threadNotFound } from "../../stores/errors.ts";
 import { firstWords } from "../../stores/sums.ts";
-import type { Content } from "../../thread/message.ts";
+import { type Content, contentText } from "../../thread/message.ts";
 import type {
   AccessCode,
   AccessToken,
@@ -45,17 +48,72 @@ interface Ask {
 export async function ask({ studio, request, param }: RouteCall): Promise<JsonResponse<AskAccepted>> {
   const id = param("id");
   const body = await objectOf(request);
-  const content = contentIn(body);
+  const regenerate = optionalText(body, "regenerate");
+  const content = regenerate === undefined ? contentIn(body) : "";
   const allowedTools = optionalList(body, "allowedTools");
   if (allowedTools?.some((name) => typeof name !== "string")) throw badField("allowedTools", "a list of names");
   const options: Ask = {
     contextPolicy: optionalObject(body, "contextPolicy") as ContextPolicyInput | undefined, // the agent checks the policy
     allowedTools: allowedTools as readonly string[] | undefined,
   };
+  const busy = optionalText(body, "busy");
+  const turn: Turn = {
+    ...{ content, regenerate, edit: optionalText(body, "edit"), messageId: optionalText(body, "messageId") },
+    busy: busy === undefined ? undefined : oneOf(["deny", "cancel"] as const, busy, "busy"),
+  };
+  const isTurn = [turn.regenerate, turn.edit, turn.messageId, turn.busy].some((given) => given !== undefined);
+  if (isTurn) return json<AskAccepted>({ requestId: await takeTurn(studio, id, turn, options) }, 202);
   const next = optionalList(body, "next")?.map((one) => asContent(one, "next")) ?? followUpsOf(studio, content);
   const asked = await startRequest(studio, id, content, options);
   if (next.length > 0) void askFollowUps(studio, id, asked, next, options);
   return json<AskAccepted>({ requestId: asked.id }, 202);
+}
+
+interface Turn {
+  readonly content: Content;
+  /** The id of the message that `content` replaces. */
+  readonly edit: string | undefined;
+  /** The id of the answer to give once more. */
+  readonly regenerate: string | undefined;
+  readonly busy: "deny" | "cancel" | undefined;
+  readonly messageId: string | undefined;
+}
+
+/** The person who decided in the page, for the log. Studio has no users. */
+const STUDIO = "studio";
+
+/** Asks as `chatTurn` does: an edit and a regenerated answer begin a branch, and a message may deny the calls that wait. */
+async function takeTurn(studio: Studio, id: string, turn: Turn, options: Ask): Promise<string> {
+  await studio.serverOf(id); // a mistyped id must not create a thread
+  const { content, edit, regenerate, messageId = edit, busy } = turn;
+  const { host } = studio;
+  const parts = await partsOf(studio, id, content, edit);
+  const context = await studio.contextOf(id);
+  const given = { ...options, ...(context !== undefined && { context }), by: STUDIO };
+  const policy = busy === "cancel" ? { busy } : {};
+  const message: UIMessageLike & { readonly id: string | undefined } = { id: messageId, role: "user", parts };
+  const asked =
+    regenerate === undefined
+      ? await chatTurn(host, id, [message], { ...given, ...policy, messageId: edit })
+      : await chatTurn(host, id, [], { ...given, trigger: "regenerate-message", messageId: regenerate });
+  if (asked.joined === true) void studio.resume(id);
+  else studio.live.attach(id, asked.request);
+  return asked.request.id;
+}
+
+/** The text as parts. An edited message keeps its files. */
+async function partsOf(
+  { host }: Studio,
+  id: string,
+  content: Content,
+  edit: string | undefined,
+): Promise<readonly { readonly type: string }[]> {
+  const text = { type: "text", text: contentText(content) };
+  if (edit === undefined) return [text];
+  const messages = toUIMessages(await host.thread(id, { whole: true }));
+  const edited = messages.findLast((message) => message.id === edit && message.role === "user");
+  const files = edited?.parts.filter(({ type }) => type === "file") ?? [];
+  return [...files, text];
 }
 
 async function startRequest(studio: Studio, id: string, content: Content, options: Ask): Promise<AgentRequest> {

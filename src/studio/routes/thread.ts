@@ -41,7 +41,8 @@ export async function threadDetail({ studio, param }: RouteCall): Promise<JsonRe
     studio.forks.of(id),
   ]);
   const lanes = lanesOf(thread.toArray({ partial: true }), thread.base);
-  return json<ThreadDetail>({ ...row, ...lanes, ...(request && { request }), forks });
+  const branches = lanes.lanes.length > 1 ? await studio.branches.read(id, thread.rev) : undefined;
+  return json<ThreadDetail>({ ...row, ...lanes, ...(request && { request }), forks, ...(branches && { branches }) });
 }
 
 /**

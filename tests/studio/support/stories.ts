@@ -171,6 +171,66 @@ export function studioStories(kind: string, open: () => ThreadStore): void {
       expect((await api.post(`/threads/${id}/deny`, { toolCallId: "call_1" })).status).toBe(409);
     });
 
+    test("an edit and a regenerate begin branches, and the thread says which entries and siblings they have", async () => {
+      const { api, store } = await withStore();
+      const id = await api.newThread();
+      const turn = async (body: object) => {
+        const events = await api.events(`/threads/${id}/events`);
+        const { status, body: asked } = await api.post(`/threads/${id}/ask`, body);
+        expect(status).toBe(202);
+        await events.until(
+          ({ event, data }) => event === "agent" && data.requestId === asked.requestId && isEnd(data.kind),
+        );
+        events.close();
+        const { branches } = (await api.get(`/threads/${id}`)).body;
+        return { requestId: asked.requestId, branches };
+      };
+      const entries = await api.asked(id, "What is 1 + 1?");
+      const [first] = entries;
+      expect((await api.get(`/threads/${id}`)).body.branches).toBeUndefined();
+      const edited = await turn({ content: "What is 2 + 2?", edit: first.id });
+      expect(edited.branches.hidden).toEqual([[0, entries.length - 1]]);
+      expect(edited.branches.siblings[first.id]).toMatchObject({ index: 1, count: 2 });
+      const again = await turn({ regenerate: edited.requestId });
+      expect(again.branches.siblings).toMatchObject({
+        [first.id]: { index: 1, count: 2, lanes: ["default", expect.anything()] },
+        [again.requestId]: { index: 1, count: 2 },
+      });
+      const shown = (await api.post(`/threads/${id}/view`)).body.messages.filter(({ role }: Body) => role === "user");
+      expect(shown).toEqual([{ role: "user", content: "What is 2 + 2?" }]);
+      await api.post(`/threads/${id}/context`, {
+        ...{ contextRef: "default", operation: { type: "switch", reason: "manual" } },
+      });
+      const { branches } = (await api.get(`/threads/${id}`)).body;
+      expect(branches.siblings[first.id]).toMatchObject({ index: 0, count: 2 });
+      expect((await api.post(`/threads/${id}/ask`, { regenerate: "none", content: "x" })).status).toBe(202); // the last answer
+      expect((await store.list()).threads.length).toBe(1);
+    });
+
+    test("a message denies the call that waits, with its text as the reason, or cancels the request", async () => {
+      const { api } = await withStore();
+      const id = await api.newThread();
+      const waiting = async (content: string) => {
+        const events = await api.events(`/threads/${id}/events`);
+        await api.post(`/threads/${id}/ask`, { content });
+        await events.until(({ event, data }) => event === "thread" && data.status === "waiting");
+        return events;
+      };
+      const events = await waiting("Send 20 euros to Ada.");
+      expect((await api.post(`/threads/${id}/ask`, { content: "Not to her.", busy: "deny" })).status).toBe(202);
+      await events.until(({ event, data }) => event === "agent" && isEnd(data.kind));
+      const { entries } = (await api.get(`/threads/${id}/entries?kinds=approval_resolved`)).body;
+      expect(entries[0].payload).toMatchObject({ approved: false, by: "studio", reason: "Not to her." });
+      events.close();
+      const second = await waiting("Send 30 euros to Ada.");
+      await api.post(`/threads/${id}/ask`, { content: "What is 6 * 7?", busy: "cancel" });
+      await second.until(({ event, data }) => event === "agent" && data.kind === "request_completed");
+      second.close();
+      const ends = (await api.get(`/threads/${id}/entries?kinds=error`)).body.entries;
+      expect(ends.map(({ payload }: Body) => payload.code)).toEqual(["request_cancelled"]);
+      expect((await api.post(`/threads/${id}/ask`, { content: "x", busy: "shout" })).status).toBe(400);
+    });
+
     test("a denied call is not run, and the model gets the reason", async () => {
       const { api } = await withStore();
       const id = await api.newThread();
