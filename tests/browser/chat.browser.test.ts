@@ -1,4 +1,6 @@
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { defineAgent, defineTool, jsonSchema } from "heddle";
+import { scriptedModel } from "heddle/testing";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { ask, atRest, chromium, NARROW, Stage, seriousViolations, shoot, shortcut, talk } from "./support/stage.ts";
 
 describe.runIf(chromium)("Chat", () => {
@@ -77,6 +79,36 @@ describe.runIf(chromium)("Chat", () => {
     expect(await page.locator(".tool-state.error").count()).toBe(1);
     await shoot(page, "tool-failed-narrow");
     expect(stage.complaints).toEqual([]);
+  });
+
+  test("long arguments say how long they are and how they end, and are approved after all of them were in view", async () => {
+    const given = { path: "\u05d0\u05d1/\u05d2", script: "echo line\n".repeat(900), last: "rm -rf \u202etxt.a" };
+    const tools = {
+      shell: defineTool({ inputSchema: jsonSchema({ type: "object" }), needsApproval: true, execute: () => "ok" }),
+    };
+    const model = scriptedModel([{ calls: [{ name: "shell", arguments: given }] }, "It ran."]);
+    const own = await Stage.open({ agent: defineAgent({ name: "shop", model, tools }) });
+    onTestFinished(() => own.close());
+    const { page } = own;
+    await page.getByRole("button", { name: "New thread" }).last().click();
+    await ask(page, "Clean up.");
+    const approve = page.getByRole("button", { name: "Approve" });
+    await approve.waitFor();
+    const text = JSON.stringify(given, null, 2).replace("\u202e", "\\u202e");
+    await page
+      .locator(".approval-size", { hasText: `${text.length.toLocaleString("en")} characters in 5 lines` })
+      .waitFor();
+    expect(await page.locator(".approval-tail").textContent()).toBe(text.slice(-400));
+    expect(await approve.isEnabled()).toBe(false);
+    expect(await seriousViolations(page)).toEqual([]);
+    await page.getByRole("button", { name: /^Show all/ }).click();
+    const box = page.getByRole("region", { name: /^Arguments of shell/ });
+    await expect.poll(() => box.textContent()).toBe(text);
+    expect(await approve.isEnabled()).toBe(false);
+    await box.focus();
+    await page.keyboard.press("End");
+    await expect.poll(() => approve.isEnabled()).toBe(true);
+    expect(own.complaints).toEqual([]);
   });
 
   test("a message is edited and an answer regenerated; every tab shows the branch, and switches back", async () => {
