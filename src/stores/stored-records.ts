@@ -78,7 +78,7 @@ export type HeadSums = {
 export type FirstWords = {
   readonly seq: number;
   readonly words: string;
-  /** The message goes on. */
+  /** The message has more text. */
   readonly cut?: true;
 };
 
