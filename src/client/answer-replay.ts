@@ -80,7 +80,7 @@ export class AnswerReplay {
     return this.#show(chunk);
   }
 
-  /** Whether the replayed step has ended without something that is shown. */
+  /** Whether the replayed step has ended, and lacks something that the page already shows of this step. */
   #lacksShown({ steps, blocks, chunks }: Replay, { type }: UIChunk): boolean {
     const isLast = steps === this.#steps && type !== "start-step";
     if (!isLast && !(type === "start-step" && steps === this.#steps + 1)) return false;

@@ -105,7 +105,7 @@ export function originAt(
 }
 
 /**
- * A replace of the lane ends all that the lane inherited. Of two summaries that end at the same entry, the newer one counts.
+ * The part of its origin that a lane still has: nothing after a replace of its own. Of two summaries up to the same entry, the newer one counts.
  */
 function inheritedFrom(state: LaneState): Pick<LaneOrigin, "replaceSeq" | "summarySeq" | "summaryTo" | "followed"> {
   const { origin, replaceSeq, summarySeq, summaryTo } = state;

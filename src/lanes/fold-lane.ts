@@ -19,7 +19,7 @@ export interface Context {
   readonly items: readonly LaneItem[];
   /** The latest replace, with which the lane begins. */
   readonly anchor?: Entry;
-  /** The lane's running measure. */
+  /** The size of all entries of the lane: see `measureOf`. */
   readonly measure: number;
   /** Whether the items include the beginning of the lane. False when it is before a loaded tail. */
   readonly complete: boolean;

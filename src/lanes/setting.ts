@@ -211,7 +211,7 @@ function troubleIn(setting: JsonObject): string | undefined {
       return typeof name === "string" && name !== "" ? undefined : "setting.name must be a non-empty string";
     case "rule":
       if (typeof name !== "string" || name === "") return "setting.name must be a non-empty string";
-      return value === null ? undefined : troubleInRule(isPlainObject(value) ? (value as JsonObject) : {}); // of JSON
+      return value === null ? undefined : troubleInRule(isPlainObject(value) ? (value as JsonObject) : {}); // a value of an entry is JSON
     default:
       return "setting.type must be system_prompt, context_policy, model, mode, tool, tool_removed or rule";
   }

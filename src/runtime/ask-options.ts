@@ -70,7 +70,7 @@ const ASK_DATA: OptionNames<AskData> = {
   output: true,
 };
 
-/** The price of the agent is not known where a command is read. `prepareAsk` checks it. */
+/** Stands for the agent's price in checks of a command, where the agent is not known. `prepareAsk` checks the price itself. */
 const PRICED = { limits: { costUsd: () => 0 } };
 
 /** The options in a posted ask, which may be malformed, as the entry of an ask stores them. */

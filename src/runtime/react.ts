@@ -68,7 +68,7 @@ export interface Standalone {
     config: AgentConfig<AgentTools, Context, Schema> & NoAgent,
     ...options: AskArguments<RunOptions<AgentOf<AgentTools, Schema, Context>>>
   ): AsyncIterable<AgentEvent>;
-  /** Asks once. When it resolves, the run has started. */
+  /** Asks one question. Resolves when the run has started. */
   start<Agent extends AnyAgent>(
     content: Content | UserMessage,
     agent: Agent,

@@ -51,6 +51,6 @@ export interface ConsumedCommand {
 export interface PostedCommand {
   readonly threadId: string;
   readonly command: CommandInput;
-  /** As in `post`. Default: not known. */
+  /** The name of the agent that takes the command, as in `post`. Default: not known. */
   readonly agent?: string | undefined;
 }

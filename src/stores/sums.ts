@@ -42,7 +42,7 @@ function plus(counts: ThreadCounts | null, { asks, answers }: ThreadCounts): Thr
   return counts && Object.freeze({ asks: counts.asks + asks, answers: counts.answers + answers });
 }
 
-/** The sums without the last entries of the thread, `later`. It is undefined when they are too many to count. */
+/** The sums without the last entries of the thread. `later` has these, or is undefined when they are too many to count. */
 export function sumsBefore(sums: HeadSums, seq: number, later: readonly SummedEntry[] | undefined): HeadSums {
   const first = sums.first !== null && sums.first.seq < seq ? sums.first : null;
   const { counts } = (later ?? []).reduce(sumsAfter, NO_SUMS);
@@ -96,7 +96,7 @@ export interface UsageSum extends Required<Omit<Usage, "estimated">> {
   readonly day: number;
   /** Empty for asks. */
   readonly model: string;
-  /** How many asks or calls. */
+  /** How many asks when `model` is empty, else how many calls of the model. */
   readonly count: number;
 }
 

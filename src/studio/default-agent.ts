@@ -61,7 +61,7 @@ function makerFor(env: Env): ProviderPackage | undefined {
   if (OPENAI_BASE_URL) {
     const key = OPENAI_API_KEY ? { apiKey: OPENAI_API_KEY } : {};
     const settings = { name: "openai-compatible", baseURL: OPENAI_BASE_URL, ...key };
-    const modelId = env["HEDDLE_MODEL"] ?? "default"; // other servers' models may have a slash in their names
+    const modelId = env["HEDDLE_MODEL"] ?? "default"; // not split at a slash, which names of such servers may have
     return { pack: "@ai-sdk/openai-compatible", create: "createOpenAICompatible", settings, modelId };
   }
   if (ANTHROPIC_API_KEY && wants("anthropic")) {

@@ -231,7 +231,7 @@ function readMarks(marks: Readonly<Record<string, unknown>>, path: string, first
   return { ...earlier("replace"), ...earlier("summary") };
 }
 
-/** An entry before the tail. */
+/** Reads an entry of the value that lies before the tail of the thread. */
 function readEarlier(value: unknown, path: string, firstSeq: number, ports: Ports): Entry {
   const entry = readEntry(value, path, ports);
   if (entry.seq < firstSeq) return entry;

@@ -129,7 +129,7 @@ export type EndedRequest = RequestEnd & {
   readonly threadId: string;
   readonly requestId: string;
   readonly runId: string;
-  /** The refs of its ask. */
+  /** The refs that were given with the ask. */
   readonly refs: JsonObject;
   /** The last text of the model. */
   readonly text: string;

@@ -91,7 +91,7 @@ function applyOrRefuse(step: Step, run: Run, { id, signal: { operation } }: Defe
   try {
     const { thread } = step.agent;
     const { rev } = thread;
-    const applied = applyOperation(step, checkContextOperation(operation, thread)); // the thread has grown since
+    const applied = applyOperation(step, checkContextOperation(operation, thread)); // entries may have followed since the operation was first checked
     const event = { kind: "context_op_applied", data: { opId: id, lane: operation.contextRef } } as const;
     return applied.agent.thread.rev === rev ? applied : emitEvent(applied, run, event);
   } catch (error) {

@@ -28,7 +28,7 @@ type CallStatus =
   | "answered"
   /** Has run, and waits for a time. */
   | "asleep"
-  /** It may have run. */
+  /** The call was started, and may have run. */
   | "started"
   | "done";
 

@@ -18,7 +18,10 @@ export interface SummaryPlan {
   readonly maxTokens: number;
   /** Whether more pieces of the range follow. */
   readonly isPart: boolean;
-  /** Whether to try it now. After a failure a piece of another size is tried at once; other retries are delayed more and more. */
+  /**
+   * Whether to summarize the piece now. After a failure, a piece of another size is tried at once. The same piece is tried again
+   * after a delay that grows.
+   */
   readonly isDue: boolean;
 }
 

@@ -83,7 +83,7 @@ export function continueAfterTools(step: Step, run: Run): Step {
   return flight.isPhased ? updateFlight(step, { next: "after_tools" }) : callOrEnd(step, run);
 }
 
-/** Runs functions of the caller, so the results should be durable before. */
+/** Calls the model again, or ends the request. It runs `stopWhen`, so the tool results should be durable before. */
 export function callOrEnd(step: Step, run: Run): Step {
   const { settings, flight } = step.agent;
   const { requestId, runId, iteration, options, usage, usageByModel } = run;

@@ -149,7 +149,7 @@ class Conversation {
     let exit: number;
     try {
       exit = await askInThread({ call, contextPolicy, client, interrupts, steering }, { threadId, isNew }, content);
-      this.#threadId = threadId; // a refused request never comes here, because its new thread was deleted
+      this.#threadId = threadId; // not reached when the first ask was refused: it threw, and its thread was deleted
     } finally {
       off?.();
       lateLines = (await steering?.ended()) ?? [];

@@ -132,8 +132,8 @@ export type ToolResultsPolicy = {
   /** Show the results of the last n exchanges, and a marker for older ones. Default 0. */
   readonly keepLast: number;
   /**
-   * Shorten every result above this many tokens to its start and end. Default 0; for agents half of the tokens for
-   * input.
+   * Shorten every result above this many tokens to its start and end. Default 0, which shortens none; for agents half
+   * of the tokens for input.
    */
   readonly maxTokens: number;
 };

@@ -166,7 +166,7 @@ interface Frame {
 /** The last line of a record. */
 export const END_OF_RECORD = "end of the record";
 
-/** Long enough to avoid chance matches. */
+/** Hexadecimal digits of the mark. No text has so many of them by chance. */
 const MARK_LENGTH = 10;
 
 /**

@@ -63,7 +63,7 @@ export type LiveSignal =
   | { readonly type: "appended"; readonly id: string; readonly result: AppendResult }
   | { readonly type: "failed"; readonly id: string; readonly error: unknown }
   | { readonly type: "caught_up"; readonly id: string; readonly agent: ReactAgent | undefined }
-  /** `isAmple`: all that the read can need is loaded. */
+  /** `isAmple`: enough of the thread is loaded to answer every read. */
   | { readonly type: "loaded"; readonly id: string; readonly thread: Thread; readonly isAmple: boolean }
   | { readonly type: "minted"; readonly id: string }
   /** The command is stored as a row. If it was posted before, it has an outcome, or `row` is its current content. */

@@ -73,7 +73,7 @@ type Prepared =
   | { readonly type: "unprepared"; readonly askId: string; readonly known: Entry }
   | { readonly type: "postponed"; readonly askId: string };
 
-/** Prepares an ask for the decision of the agent, and starts the span of its request. */
+/** Makes what the agent needs to decide on an ask, and starts the telemetry span of its request. */
 export async function prepareAsk(
   thread: AskedThread,
   ask: QueuedAsk,

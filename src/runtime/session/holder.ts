@@ -40,7 +40,7 @@ export class Holder {
   readonly #ownLease: NodeLease | undefined;
   readonly #lost: (error: unknown) => void;
   readonly #leave: () => void;
-  /** `gaps` of the renewal when the store last confirmed this claim. */
+  /** The `gaps` of the renewal at the time when the store last confirmed this claim. */
   #gaps: number;
   #looking: Promise<boolean> | undefined;
   /** How often something has spoken against this claim. */

@@ -10,7 +10,7 @@ import { portableSha256 } from "../../thread/encoding.ts";
 import type { JsonValue } from "../../thread/json.ts";
 import type { Clock } from "../../thread/ports.ts";
 
-/** The part of a token that holds the run: the log, or a reference to a thread. */
+/** The part of a token that has the run: its whole log as `context`, or a reference to a stored thread. */
 type TokenContent = { readonly context: JsonValue } | { readonly threadRef: ThreadRef };
 
 /** How the tokens of a run are made: their content and their signature. */

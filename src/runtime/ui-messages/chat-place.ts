@@ -95,7 +95,7 @@ function placeOfKnown({ thread, tree, path }: Branches, known: readonly MessageN
   const answer = same && lastOf(answersTo(same), path);
   if (answer !== undefined && (isLast || !post.isEdit)) return { type: "known", ask: answer.entry };
   const edited = same ?? lastOf(known, path);
-  if (edited === undefined) return { type: "end" }; // unreachable: it is known
+  if (edited === undefined) return { type: "end" }; // unreachable: the page names a message of the thread
   const { entry: before } = edited;
   const postId = postIdOf(thread, [before.id, post.content as JsonValue, tree.active]);
   return { type: "branch", before, ...(same !== undefined && { again: true }), postId };
@@ -126,7 +126,7 @@ function answersTo({ children }: MessageNode): readonly MessageNode[] {
   return children.filter(({ role, entry }) => role === "assistant" && isAsk(entry));
 }
 
-/** The message itself, or the answers that follow it before the next message of the user. */
+/** The last answer to this message before the next message of the user. The message itself, if it has no answer. */
 function lastAnswer(node: MessageNode): MessageNode {
   const answer = node.children.findLast(({ role }) => role === "assistant");
   return answer === undefined ? node : lastAnswer(answer);

@@ -34,7 +34,7 @@ export interface AnswerView {
   readonly onError: ErrorText;
   /** The calls of providers in the message so far. A result without its call would end the stream of a client. */
   readonly provided: Set<string>;
-  /** Clients of version 6 show a step that is sent again twice. */
+  /** Whether the client is of AI SDK 6. Such a client shows a step twice when the step is sent a second time. */
   readonly isFor6: boolean;
 }
 

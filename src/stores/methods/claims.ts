@@ -60,7 +60,7 @@ function claimRequest({ holder, ttlMs, lease }: ClaimOptions): ClaimRequest {
   return { holder, lease: checkLease(lease) };
 }
 
-/** The key of a lease, which may be the whole lease. */
+/** The key of a lease. A whole lease may be given. */
 export function checkLease(lease: LeaseKey): LeaseKey {
   if (!isPlainObject(lease)) throw invalidOption("lease", "what leases.start() returned");
   const { node, incarnation } = lease;

@@ -76,7 +76,7 @@ export function useBlobs({ sql, tables, tenant, fence }: FencedScope, used: read
     on conflict (tenant, hash, thread, purpose) do update set ended_at = excluded.ended_at`;
 }
 
-/** For a copy of the rows of a thread. */
+/** Gives the copy of a thread the same blobs. */
 export function copyBlobUses({ sql, tables, tenant, fence }: FencedScope, from: string, to: string): Query {
   return sql`
     insert into ${tables.blobUses} (tenant, hash, thread, purpose)

@@ -26,7 +26,9 @@ const CHANGED_THREADS = `
   SELECT DISTINCT t.id FROM entries e CROSS JOIN threads t ON t.key = e.thread
   WHERE e.pos > ? AND e.pos <= ? AND t.tenant = ?`;
 
-/** A place in the feed: after a row, and after an item that follows this row; 0 for none. */
+/**
+ * How far a reader of the feed is: the position of the last row, and of the last other item, such as a fork, after this row. 0 for none.
+ */
 type Place = readonly [row: number, item: number];
 
 /**

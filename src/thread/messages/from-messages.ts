@@ -180,7 +180,7 @@ export function entriesOfStep(messages: readonly unknown[], options: StepOptions
   });
 }
 
-/** The id of the entry of a result, so that one call has one. */
+/** The id of the entry of a result. It is made from the call, so that a call has one result. */
 export function resultEntryId(callId: string, toolCallId: string): string {
   return `${callId}:result:${partOfId(toolCallId)}`;
 }
