@@ -46,6 +46,7 @@ export { CallError } from "./runtime/calls/find-call.ts";
 export { type RebuiltCall, rebuildCall } from "./runtime/calls/rebuild-call.ts";
 export { AgentHost } from "./runtime/host/agent-host.ts";
 export type { HostOptions } from "./runtime/host/options.ts";
+export type { TitledConversation, TitleOptions } from "./runtime/host/titles.ts";
 export { ModelError } from "./runtime/model/failure.ts";
 export { type RuntimePorts, systemRuntimePorts } from "./runtime/ports.ts";
 export { react } from "./runtime/react.ts";

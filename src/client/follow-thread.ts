@@ -13,6 +13,8 @@ export interface PageMessage {
 export interface FollowedState {
   /** The alternatives to the messages that have any, by message id. */
   readonly siblings: { readonly [messageId: string]: MessageSiblings };
+  /** The title that a person gave, or that the host made. Null before, undefined before it is loaded. */
+  readonly title: string | null | undefined;
   /** The status of the thread, such as `running` or `waiting`. Null for a thread without entries, undefined before it is loaded. */
   readonly status: ShownThread["status"] | undefined;
   /** Why the thread is not shown: it belongs to another user, for example. */
@@ -20,7 +22,7 @@ export interface FollowedState {
 }
 
 /** The state of a thread before it is loaded. */
-export const NOT_LOADED: FollowedState = { siblings: {}, status: undefined, error: undefined };
+export const NOT_LOADED: FollowedState = { siblings: {}, title: undefined, status: undefined, error: undefined };
 
 /** A chat of the AI SDK, of any framework, and the thread that it shows. */
 export interface FollowThreadOptions<Message extends PageMessage> {
@@ -47,6 +49,8 @@ export interface FollowedThread {
   deny(toolCallId: string, options?: { readonly reason?: string }): Promise<void>;
   /** The result of a call that waits for an answer. */
   answer(toolCallId: string, output: unknown): Promise<void>;
+  /** Gives the thread a title, which no generated one replaces. */
+  rename(title: string): Promise<void>;
   /** Loads the messages when no answer is streamed. */
   refresh(): void;
   /** Follows no more. */
@@ -84,7 +88,8 @@ export function followThread<Message extends PageMessage>(options: FollowThreadO
       const next = isUnsent ? [...loaded, last] : [...loaded];
       return sameJson(current, next) ? current : next;
     });
-    onState?.({ siblings: shown.siblings, status: shown.status, error: undefined });
+    const { siblings, title, status } = shown;
+    onState?.({ siblings, title, status, error: undefined });
   };
 
   /** Shows the thread as it is. Undefined when a stream is open, which is newer. */
@@ -148,6 +153,7 @@ export function followThread<Message extends PageMessage>(options: FollowThreadO
     approve: (toolCallId, given) => then(transport.approve(id, toolCallId, given)),
     deny: (toolCallId, given) => then(transport.deny(id, toolCallId, given)),
     answer: (toolCallId, output) => then(transport.answer(id, toolCallId, output)),
+    rename: (title) => then(transport.rename(id, title)),
     refresh: () => wake(),
     close: () => closed.abort(),
   };

@@ -83,6 +83,8 @@ export interface ThreadTransport<Chunk = UIChunk> {
   deny(threadId: string, toolCallId: string, options?: { readonly reason?: string }): Promise<void>;
   /** The result of a call that waits for an answer. */
   answer(threadId: string, toolCallId: string, output: unknown): Promise<void>;
+  /** Gives the thread a title, which no generated one replaces. */
+  rename(threadId: string, title: string): Promise<void>;
   /** The id of the last message, if it could not be posted. */
   unsent(threadId: string): string | undefined;
   /** The streams of each chat that are open. */
@@ -184,6 +186,10 @@ class HttpTransport implements ThreadTransport {
 
   async answer(threadId: string, toolCallId: string, output: unknown): Promise<void> {
     await this.#act(threadId, "answer", { toolCallId, output });
+  }
+
+  async rename(threadId: string, title: string): Promise<void> {
+    await this.#act(threadId, "rename", { title });
   }
 
   unsent(threadId: string): string | undefined {

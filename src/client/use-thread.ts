@@ -64,6 +64,7 @@ export function useThread<Message extends PageMessage>(
       approve: async (...given: Parameters<FollowedThread["approve"]>) => followed.current?.approve(...given),
       deny: async (...given: Parameters<FollowedThread["deny"]>) => followed.current?.deny(...given),
       answer: async (...given: Parameters<FollowedThread["answer"]>) => followed.current?.answer(...given),
+      rename: async (title: string) => followed.current?.rename(title),
       refresh: () => followed.current?.refresh(),
     }),
     [stop],

@@ -1,7 +1,7 @@
 import type { AnyAgent } from "../agent/definition/config.ts";
 import { isAgent, UNNAMED } from "../agent/definition/define-agent.ts";
 import { AgentError } from "../agent/definition/errors.ts";
-import { describe } from "../thread/json.ts";
+import { describe, isPlainObject } from "../thread/json.ts";
 import { checkName, type OptionNames, refuseUnknownOptions } from "../thread/options.ts";
 import { Thread } from "../thread/thread.ts";
 import type { AdvanceOptions } from "./host/advance.ts";
@@ -92,6 +92,7 @@ const HOST: OptionNames<HostOptions<never>> = {
   idleMs: true,
   recoverConcurrency: true,
   scheduler: true,
+  titles: true,
   revocations: true,
 };
 
@@ -340,6 +341,13 @@ export function checkHostOptions(options: HostParts): void {
   const { scheduler } = options as { readonly scheduler?: unknown };
   if (scheduler !== undefined && typeof Object(scheduler).wake !== "function")
     throw invalid("scheduler must be an object with a function wake(threadId, at).");
+  const { titles } = options as { readonly titles?: unknown };
+  if (titles !== undefined && typeof titles !== "boolean") {
+    if (!isPlainObject(titles)) throw invalid("titles must be true, false or an object of options.");
+    checkNames("titles", titles, { model: true, instructions: true, write: true });
+    if (titles["write"] !== undefined && typeof titles["write"] !== "function")
+      throw invalid("titles.write must be a function that returns a title.");
+  }
   if (options.agents === undefined) checkAgent("agent", options.agent);
   else checkAgents(options.agents, options.agent);
   checkStore(options.store);

@@ -328,7 +328,7 @@ export interface ThreadInfo {
   /** When this store last changed the thread, by its clock. It goes back when that clock is set back. */
   readonly updatedAt: number;
   readonly metadata: JsonObject;
-  /** `metadata.title` if it is text. */
+  /** `metadata.title`, else `metadata.generatedTitle`: the first of them that is text. */
   readonly title?: string;
   /**
    * The first words of the first user message, at most 80 characters on one line. Absent when there is no such message, and

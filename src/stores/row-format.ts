@@ -302,7 +302,8 @@ export function headTexts(head: ThreadHead): HeadTexts {
 
 export function threadInfo(id: string, head: ThreadHead): ThreadInfo {
   const { rev, createdAt, updatedAt, metadata, owner } = head;
-  const { title, status } = metadata;
+  const { title: given, generatedTitle, status } = metadata;
+  const title = typeof given === "string" && given !== "" ? given : generatedTitle;
   const { counts, first } = sumsOf(head) ?? {};
   return {
     ...{ id, rev, createdAt, updatedAt, metadata },

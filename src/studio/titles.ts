@@ -21,8 +21,8 @@ export class Titles {
 
   async of(info: Pick<ThreadInfo, "id" | "rev" | "metadata" | "firstWords">): Promise<string> {
     const { id, rev, metadata } = info;
-    const { title } = metadata;
-    if (typeof title === "string" && title !== "") return title;
+    for (const title of [metadata["title"], metadata["generatedTitle"]])
+      if (typeof title === "string" && title !== "") return title;
     return info.firstWords ?? (rev === 0 ? undefined : await this.firstWords(id, rev)) ?? "Untitled";
   }
 

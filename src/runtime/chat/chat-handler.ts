@@ -56,6 +56,8 @@ export interface ShownThread {
   readonly messages: readonly UIChatMessage[];
   /** The alternatives to the messages that have any, by message id. */
   readonly siblings: { readonly [messageId: string]: MessageSiblings };
+  /** The title that a person gave, or that the host made. Null before. */
+  readonly title: string | null;
   /** Null for a thread without entries. */
   readonly status: ThreadInfo["status"] | null;
   /** The seq of the next entry: `events` from here on have what is not in the messages. */
@@ -82,14 +84,14 @@ const OPTIONS: OptionNames<ChatHandlerOptions> = {
 const MAX_BODY_BYTES = 4 * 1024 * 1024;
 
 /**
- * Serves a chat to `useChat`: turns, resumed streams, messages, changes, branches, stop and approvals. Mount it at a path and all
+ * Serves a chat to `useChat`: turns, resumed streams, messages, changes, branches, stop, approvals and titles. Mount it at a path and all
  * paths below it. It never throws: an error is a JSON response `{ error: { code, message, retryable } }`.
  *
  * @example
  * const host = AgentHost.create({ agent: defineAgent({ model: scriptedModel(["4"]) }), store: memoryStore() });
  * const { GET, POST } = chatHandler({ host, authorize: () => ({ owner: "ada" }) });
  * const response = await GET(new Request("http://localhost/api/chat/thread_1/messages"));
- * console.log(await response.json()); // { messages: [], siblings: {}, status: null, nextSeq: 0 }
+ * console.log(await response.json()); // { messages: [], siblings: {}, title: null, status: null, nextSeq: 0 }
  */
 export function chatHandler<Agent extends AnyAgent>(options: ChatHandlerOptions<Agent>): ChatHandler {
   checkUIOptions("chatHandler", options, OPTIONS);
@@ -154,6 +156,9 @@ async function serve<Agent extends AnyAgent>(
     case "deny":
       await host.deny(threadId, call(), decision);
       return new Response(null, { status: 204 });
+    case "rename":
+      await host.store.append(threadId, [], { metadata: { title: requiredText(body, "title") } });
+      return new Response(null, { status: 204 });
     case "answer":
       await host.answer(threadId, call(), body["output"]);
       return new Response(null, { status: 204 });
@@ -177,10 +182,10 @@ async function shown(
   namesClient = false,
 ): Promise<ShownThread> {
   const thread = await host.thread(threadId, { whole: true });
-  const { status = null } = (await infoOf(host.store, threadId)) ?? {};
+  const { status = null, title = null } = (await infoOf(host.store, threadId)) ?? {};
   const openAnswer = namesClient && status === "waiting" ? true : undefined;
   const messages = toUIMessages(thread, { client, onError, sendReasoning, metadata, openAnswer });
-  return { messages, siblings: messageSiblings(thread), status, nextSeq: thread.rev };
+  return { messages, siblings: messageSiblings(thread), title, status, nextSeq: thread.rev };
 }
 
 /** Checks the answer of `authorize`, and resolves to the owner. A turn gives a new thread its owner before anything is written. */

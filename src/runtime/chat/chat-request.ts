@@ -3,10 +3,20 @@ import { RequestError } from "../request/request-error.ts";
 import type { UIClientVersion } from "../ui-messages/options.ts";
 
 /** The kind of a request to a chat handler. `turn` asks, and approves or answers waiting calls. */
-export type ChatAction = "turn" | "messages" | "stream" | "events" | "branch" | "stop" | "approve" | "deny" | "answer";
+export type ChatAction =
+  | "turn"
+  | "messages"
+  | "stream"
+  | "events"
+  | "branch"
+  | "stop"
+  | "approve"
+  | "deny"
+  | "answer"
+  | "rename";
 
 const READS: readonly ChatAction[] = ["messages", "stream", "events"];
-const WRITES: readonly ChatAction[] = ["branch", "stop", "approve", "deny", "answer"];
+const WRITES: readonly ChatAction[] = ["branch", "stop", "approve", "deny", "answer", "rename"];
 
 /** A request whose path, origin and body were checked. */
 export interface ChatRequest {

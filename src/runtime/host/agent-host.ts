@@ -58,6 +58,7 @@ import { interruptedThreads, type Recovered, takeOverThreads } from "./recovery.
 import { agentsOf, askedAgent, chooseAgent, type HostAgents, isOfAnotherHost, lastAsk } from "./thread-agent.ts";
 import { heldFrom, ThreadCommands } from "./thread-commands.ts";
 import { type Target, targetOf } from "./thread-token.ts";
+import { titleWriter } from "./titles.ts";
 
 /** The default number of recovered requests that run at once. */
 const RECOVER_CONCURRENCY = 16;
@@ -97,7 +98,17 @@ export class AgentHost<Agent extends AnyAgent = AnyAgent> extends ThreadCommands
       (threadIds) => void this.#startDue(threadIds),
       guarded(options, this.#warn),
     );
-    this.#threads = new LiveThreads(this.#agents, options, this.#ports, (id) => this.#signals.forget(id), this.#due);
+    const titles = titleWriter(options, { ports: this.#ports, warn: this.#warn, stopped: this.stopped });
+    this.#threads = new LiveThreads(
+      this.#agents,
+      options,
+      this.#ports,
+      ({ kind, requestId, threadId, agent }) => {
+        this.#signals.forget(requestId);
+        if (kind === "request_completed") titles?.answered(threadId, agent);
+      },
+      this.#due,
+    );
   }
 
   static create<Agent extends AnyAgent>(options: HostOptions<Agent>): AgentHost<Agent> {

@@ -50,6 +50,14 @@ interface Live<Agent extends AnyAgent> {
   hosted: readonly HostedRequest<AgentOutput<Agent>>[];
 }
 
+/** Called when a request has ended here. */
+type RequestEnded = (ended: {
+  readonly kind: "request_completed" | "request_failed" | "request_cancelled";
+  readonly requestId: string;
+  readonly threadId: string;
+  readonly agent: AnyAgent;
+}) => void;
+
 /** The argument of a function that uses a thread. */
 export interface Used<Agent extends AnyAgent> {
   readonly server: AgentServer<Agent>;
@@ -69,8 +77,7 @@ export class LiveThreads<Agent extends AnyAgent> {
   readonly #ports: RuntimePorts;
   /** The lease of this host; undefined where the store keeps none. */
   readonly #lease: NodeLease | undefined;
-  /** Called when a request has ended here. */
-  readonly #ended: (requestId: string) => void;
+  readonly #ended: RequestEnded;
   readonly #due: DueThreads;
   readonly #live = new Map<string, Live<Agent>>();
   /** The tools that were registered on a thread. They stay when it is released. */
@@ -86,10 +93,11 @@ export class LiveThreads<Agent extends AnyAgent> {
       revocations: _ofTokens,
       recoverConcurrency: _ofHost,
       scheduler: _ofDue,
+      titles: _ofWriter,
       ...all
     }: HostOptions<Agent>,
     ports: RuntimePorts,
-    ended: (requestId: string) => void,
+    ended: RequestEnded,
     due: DueThreads,
   ) {
     const { agent: _one, agents: _several, ...options } = all;
@@ -275,7 +283,7 @@ export class LiveThreads<Agent extends AnyAgent> {
     };
     const listen = ({ kind, requestId }: AgentEvent): void => {
       if (kind === "request_completed" || kind === "request_failed" || kind === "request_cancelled")
-        this.#ended(requestId);
+        this.#ended({ kind, requestId, threadId, agent });
     };
     const wake = (at: number): void => this.#due.committed(threadId, at);
     // Before the claim, another process may have asked another agent.

@@ -4,6 +4,7 @@ import type { WaitingCall } from "../../agent/react/agent.ts";
 import type { Revocations } from "../../checkpoint/config.ts";
 import type { ServerOptions } from "../server/options.ts";
 import type { Scheduler } from "./due-threads.ts";
+import type { TitleOptions } from "./titles.ts";
 
 /** Which waiting calls of all threads to list. */
 export interface WaitingListOptions {
@@ -48,6 +49,11 @@ interface HostFields<Agent extends AnyAgent> extends Omit<ServerOptions<Agent>, 
   readonly recoverConcurrency?: number | undefined;
   /** Has threads started at their times, in place of a timer of this host. Call `host.advance` then. Default: the timer. */
   readonly scheduler?: Scheduler | undefined;
+  /**
+   * Gives each thread a title after its first answer. It never delays an answer, and a title that a person gave always wins: see
+   * docs/chat.md. Default false.
+   */
+  readonly titles?: boolean | TitleOptions | undefined;
   /** Asked whether a token was revoked. Default: none, no token is revoked. */
   readonly revocations?: Pick<Revocations, "isRevoked"> | undefined;
 }

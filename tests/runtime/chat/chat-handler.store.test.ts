@@ -84,6 +84,18 @@ describe.each([
     expect((await chat.store.list({ owner: "ada" })).threads.map(({ id }) => id)).toEqual(["t"]);
   });
 
+  test("shows the title of the thread, and renames it", async () => {
+    const chat = chatOn({ store: open() });
+    const titleIn = async () => ((await (await chat.get("t/messages")).json()) as { readonly title: unknown }).title;
+    await send(chat, [user("m1", "2+2?")]);
+    expect(await titleIn()).toBeNull();
+    await chat.store.append("t", [], { metadata: { generatedTitle: "A sum" } });
+    expect(await titleIn()).toBe("A sum");
+    expect((await chat.post("t/rename", { title: "Mine" })).status).toBe(204);
+    expect(await titleIn()).toBe("Mine");
+    expect(await codeOf(await chat.post("t/rename", { title: "" }))).toBe("400 invalid_request");
+  });
+
   test("refuses the thread of another owner, and one without an owner", async () => {
     const store = open();
     await send(chatOn({ store }), [user("m1", "2+2?")]);

@@ -200,6 +200,7 @@ const ROWS: { readonly [Name in CallbackName | "model" | "events" | "textStream"
   },
   "revocations.isRevoked": "tests/runtime/standalone/refusals.test.ts",
   "scheduler.wake": "tests/runtime/host/due-asks.store.test.ts",
+  "titles.write": "tests/runtime/host/titles.test.ts",
   "revocations.revoke": "tests/runtime/standalone/refusals.test.ts",
   "ui.data": ui("data", undefined),
   "ui.metadata": "tests/runtime/ui-messages/streamed-equals-loaded.test.ts",

@@ -22,6 +22,8 @@ export const IMPOSSIBLE: Readonly<Record<string, string>> = {
 export const KILLED_ELSEWHERE: Readonly<Record<string, string>> = {
   "src/runtime/chat/chat-handler.ts append":
     "it gives a new thread its owner: tests/runtime/chat/chat-handler.store.test.ts has a process that ended after it",
+  "src/runtime/host/titles.ts append":
+    "a title that a process did not write is made after the next answer: tests/runtime/host/titles.test.ts",
   "src/runtime/own-loop/loop-log.ts append":
     "the loop belongs to its caller: tests/runtime/own-loop/thread-loop.test.ts ends it at each write and asks again",
   "src/runtime/perform/answer.ts post": "it reads the outcome of a row that is there",

@@ -1,0 +1,113 @@
+import { type AnyAgent, memoryStore, type ThreadStore, type TitleOptions } from "heddle";
+import { scriptedModel } from "heddle/testing";
+import { expect, test, vi } from "vitest";
+import { agentOf, house, PAY } from "./support/hosts.ts";
+
+const infoOf = async (store: ThreadStore, id = "t") => (await store.list()).threads.find((one) => one.id === id);
+
+/** Asks once, and waits until the host has no more title to write. */
+async function asked(titles: boolean | TitleOptions, script: Parameters<typeof agentOf>[0], agent?: AnyAgent) {
+  const at = await house();
+  const host = at.host({ agent: agent ?? agentOf(script), titles });
+  const ask = async (content: string) => {
+    const result = await at.end((await at.end(host.ask("t", content))).result);
+    await at.settled();
+    return result;
+  };
+  return { ...at, running: host, ask };
+}
+
+test("a thread has a title after its first answer, and its model call is in the log", async () => {
+  const agent = agentOf(["It is sunny in Bern.", '"Weather in Bern."\n', "And cold."]);
+  const { store, running, ask, end } = await asked(true, [], agent);
+  await ask("How is the weather in Bern?");
+  await vi.waitFor(async () => expect((await infoOf(store))?.title).toBe("Weather in Bern"));
+  const entries = (await store.load("t"))?.toArray() ?? [];
+  expect(entries.filter(({ kind }) => kind === "note").map(({ payload }) => payload)).toEqual([
+    {
+      title: "Weather in Bern",
+      call: expect.objectContaining({ model: "scripted:scripted-model", usage: expect.anything() }),
+    },
+  ]);
+  expect((await end(running.usage("t"))).asks).toBe(1);
+  expect(Object.values((await store.usage({ threadId: "t" }))[0]?.models ?? []).map(({ calls }) => calls)).toEqual([2]);
+  expect((await ask("And the temperature?")).text).toBe("And cold."); // no second title
+  expect((await store.load("t"))?.toArray().filter(({ kind }) => kind === "note")).toHaveLength(1);
+  expect((await running.explain("t")).map(({ status }) => status)).toEqual([
+    "shown",
+    "shown",
+    "not_projectable",
+    "shown",
+  ]);
+  await end(running.stop());
+});
+
+test("an answer does not wait for the title", async () => {
+  const write = () => new Promise<string>(() => undefined);
+  const { store, running, ask, end } = await asked({ write }, ["One.", "Two."]);
+  expect((await ask("1?")).text).toBe("One.");
+  expect((await ask("2?")).text).toBe("Two.");
+  expect((await infoOf(store))?.title).toBeUndefined();
+  await end(running.stop());
+});
+
+test("the title of a person wins, whenever it comes", async () => {
+  const written = Promise.withResolvers<string>();
+  const { store, running, ask, end, warnings } = await asked({ write: () => written.promise }, ["One.", "Two."]);
+  await ask("1?");
+  await store.append("t", [], { metadata: { title: "Mine" } });
+  written.resolve("Generated");
+  await vi.waitFor(async () => expect((await infoOf(store))?.metadata["generatedTitle"]).toBe("Generated"));
+  expect((await infoOf(store))?.title).toBe("Mine");
+  await ask("2?");
+  expect((await infoOf(store))?.title).toBe("Mine");
+  expect(warnings).toEqual([]);
+  await end(running.stop());
+});
+
+test.each<[trouble: string, write: () => string | Promise<string>]>([
+  ["throws", () => Promise.reject(new Error("no words"))],
+  ["gives nothing", () => ' "" '],
+  ["gives no text", () => ({}) as string],
+])("a writer that %s is a warning, and the next answer tries again", async (_trouble, write) => {
+  const written = vi.fn<() => string | Promise<string>>(() => "Numbers").mockImplementationOnce(write);
+  const { store, running, ask, end, warnings } = await asked({ write: written }, ["One.", "Two."]);
+  expect((await ask("1?")).text).toBe("One.");
+  await vi.waitFor(() => expect(warnings).toEqual([expect.stringContaining("Thread t has no title yet")]));
+  await ask("2?");
+  await vi.waitFor(async () => expect((await infoOf(store))?.title).toBe("Numbers"));
+  await end(running.stop());
+});
+
+test("a failed, cancelled or waiting request gives no title, and another model can write it", async () => {
+  const model = scriptedModel(["A payment"]);
+  const tools = { pay: { inputSchema: { type: "object" }, needsApproval: true, execute: () => "paid" } };
+  const agent = agentOf([PAY, "Done."], { tools });
+  const { store, running, ask: _ask, end } = await asked({ model, instructions: "Two words." }, [], agent);
+  const request = await end(running.ask("t", "Pay."));
+  for await (const _event of request.events({ until: "waiting" }));
+  expect(model.requests).toHaveLength(0);
+  await end(running.approve("t", "call_p"));
+  await end(request.result);
+  await vi.waitFor(async () => expect((await infoOf(store))?.title).toBe("A payment"));
+  expect(model.requests).toMatchObject([{ system: "Two words.", lastUser: "User: Pay.\n\nAssistant: Done." }]);
+  await end(running.stop());
+});
+
+test("an agent whose model is a function needs a model for titles", async () => {
+  const agent = agentOf([], { model: () => scriptedModel(["One."]) });
+  const functional = { ...agent, model: () => scriptedModel(["One."]) } as AnyAgent;
+  const { running, ask, end, warnings } = await asked(true, [], functional);
+  await ask("1?");
+  await vi.waitFor(() => expect(warnings.join()).toContain("titles: { model }"));
+  await end(running.stop());
+});
+
+test.each([
+  [{ titles: "yes" }, "titles must be"],
+  [{ titles: { mode: "x" } }, "mode"],
+  [{ titles: { write: 1 } }, "titles.write must be"],
+])("wrong options are refused: %o", async (options, message) => {
+  const { host } = await house(memoryStore());
+  expect(() => host({ agent: agentOf([]), ...(options as object) })).toThrow(message);
+});
