@@ -27,6 +27,10 @@ export async function loadLibrary(): Promise<PostgresLibrary> {
 
 const MAX_BACKOFF_SECONDS = 1;
 
+function backoffSeconds(retries: number): number {
+  return (0.5 + Math.random() / 2) * Math.min(3 ** retries / 100, MAX_BACKOFF_SECONDS);
+}
+
 /** The object ids of types. They are the same on every server. */
 const BIGINT = 20;
 const BIGINT_ARRAY = 1016;
@@ -62,7 +66,7 @@ export function poolFactory(library: PostgresLibrary, url: string): PoolFactory 
         ...(!/[?&]prepare=/.test(url) && { prepare }),
         onclose: onClose,
         onnotice: () => {},
-        backoff: (retries) => (0.5 + Math.random() / 2) * Math.min(3 ** retries / 100, MAX_BACKOFF_SECONDS),
+        backoff: backoffSeconds,
         connection: { application_name: "heddle" },
         // Off: it would load the server's types at each connect, and a lost connection would be an unhandled rejection.
         fetch_types: false,
@@ -109,19 +113,25 @@ interface Address {
 }
 
 /**
- * Tracks the sockets of a pool, so that all are closed with it. When the library is closed while it waits to reconnect,
- * it still reconnects later, and the open socket would keep the process alive.
+ * Tracks the sockets of a pool, so that all are closed with it. The library reconnects also after its end, and without a wait
+ * when the server closes a connection before it has sent anything. Both would be loops without end.
  */
 class SocketSet {
   readonly #open = new Set<Socket>();
   #closed = false;
+  /** How many sockets in a row the server has closed before it sent a byte. */
+  #silent = 0;
 
-  /** Returns a socket that is still connecting. The library handles its errors. */
-  connect({ host: [host = "localhost"], port: [port = 5432], path }: Address): Socket {
+  /** Resolves to a socket that is still connecting. The library handles its errors, and ends its queries when this rejects. */
+  async connect({ host: [host = "localhost"], port: [port = 5432], path }: Address): Promise<Socket> {
+    if (this.#silent > 0) await sleep(1000 * backoffSeconds(this.#silent), undefined, { ref: false });
+    if (this.#closed) throw new Error("This pool was closed.");
     const socket = path ? connect(path) : connect({ host, port, noDelay: true });
     this.#open.add(socket);
-    socket.once("close", () => this.#open.delete(socket));
-    if (this.#closed) socket.destroy();
+    socket.once("close", (hadError) => {
+      this.#open.delete(socket);
+      this.#silent = hadError || socket.bytesRead > 0 ? 0 : this.#silent + 1;
+    });
     return Object.assign(socket, { host, port }); // the library checks the certificate against this host
   }
 

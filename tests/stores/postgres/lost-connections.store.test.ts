@@ -1,6 +1,8 @@
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
 import { setImmediate as endOfTurn } from "node:timers/promises";
 import { note } from "heddle/testing";
-import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { afterAll, beforeAll, expect, inject, onTestFinished, test } from "vitest";
 import { startProxy, type TcpProxy } from "../../support/postgres/tcp-proxy.ts";
 import { openStore } from "./open.ts";
 
@@ -66,5 +68,20 @@ test("an append whose commit was not answered is store_unreachable; its retry is
     retryable: true,
   });
   expect(await store.append("unknown", note({}, { id: "one" }))).toMatchObject({ rev: 2, replayed: true });
+  await store.close();
+});
+
+test("a server that closes each connection at once is asked again after a wait", async () => {
+  let connections = 0;
+  const server = createServer((socket) => {
+    connections += 1;
+    socket.on("error", () => undefined).end();
+  }).listen(0, "127.0.0.1");
+  onTestFinished(() => void server.close());
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const store = openStore({ callTimeoutMs: 400 }, `postgres://nobody@127.0.0.1:${port}/none`);
+  await expect(store.load("t")).rejects.toMatchObject({ retryable: true });
+  expect(connections).toBeLessThan(40); // a loop makes thousands
   await store.close();
 });
