@@ -97,6 +97,7 @@ export function chatHandler<Agent extends AnyAgent>(options: ChatHandlerOptions<
   checkUIOptions("chatHandler", options, OPTIONS);
   if (typeof options.authorize !== "function") throw noAuthorize();
   const { host, maxBodyBytes = MAX_BODY_BYTES, origins = [], onError: report = logError } = options;
+  for (const origin of origins) if (!isOrigin(origin)) throw noOrigin(origin);
   const onError = ignoreErrorsOf(report);
   const handle = async (request: Request): Promise<Response> => {
     try {
@@ -227,6 +228,16 @@ function logError(error: unknown): void {
 
 function noAuthorize(): RequestError {
   const message = "chatHandler needs `authorize`, which decides who may use a thread. Return true to let everyone in.";
+  return new RequestError({ code: "invalid_options", message });
+}
+
+/** As a browser sends it: a scheme and a host, without a slash at the end. */
+function isOrigin(text: string): boolean {
+  return URL.canParse(text) && new URL(text).origin === text;
+}
+
+function noOrigin(origin: string): RequestError {
+  const message = `origins has ${JSON.stringify(origin)}. Write it as browsers send it: "https://app.example.com", without a slash at the end.`;
   return new RequestError({ code: "invalid_options", message });
 }
 

@@ -122,6 +122,9 @@ function postOf(messages: readonly UIMessageLike[], trigger: unknown, messageId:
   };
 }
 
+/** How often a post looks again when other posts ask at the same time. */
+const MAX_ATTEMPTS = 5;
+
 /** Asks on the branch that the post belongs to. */
 async function askPost<Agent extends AnyAgent>(
   host: ChatHost<Agent>,
@@ -129,6 +132,7 @@ async function askPost<Agent extends AnyAgent>(
   post: Post,
   options: AskOptions & AgentChoice,
   policy: OpenPolicy,
+  attempts = MAX_ATTEMPTS,
 ): Promise<ChatTurn<AgentOutput<Agent>>> {
   const { agent } = options;
   const server = await host.get(threadId, { agent });
@@ -138,6 +142,9 @@ async function askPost<Agent extends AnyAgent>(
   try {
     return await askAt(host, threadId, { post, place, open, policy }, options);
   } catch (error) {
+    // Another post has asked since this one looked, so this one is a message to a busy agent.
+    const isLate = RequestError.isInstance(error) && error.code === "busy" && attempts > 1;
+    if (isLate) return askPost(host, threadId, post, options, policy, attempts - 1);
     // A page may post only its last message: whether that is an edit of an earlier one shows only the whole thread.
     const isEdit = RequestError.isInstance(error) && error.code === "request_id_reused" && place.type === "end";
     const again = isEdit ? await whole() : place;

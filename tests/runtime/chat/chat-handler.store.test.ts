@@ -84,6 +84,22 @@ describe.each([
     expect((await chat.store.list({ owner: "ada" })).threads.map(({ id }) => id)).toEqual(["t"]);
   });
 
+  test("takes messages that are posted at once as those to a busy agent", async () => {
+    const chat = chatOn({ store: open(), script: ["one", "two", "three"] });
+    const answers = await Promise.all(["m1", "m2", "m3"].map((id) => send(chat, [user(id, `from ${id}`)])));
+    expect(answers.filter((answer) => answer !== undefined)).toHaveLength(3);
+    const { texts, status } = await shown(chat);
+    expect(status).toBe("completed");
+    const entries = (await chat.store.load("t"))?.toArray() ?? [];
+    expect(
+      entries
+        .filter(({ payload }) => payload["role"] === "user")
+        .map(({ payload }) => payload["content"])
+        .sort(),
+    ).toEqual(["from m1", "from m2", "from m3"]);
+    expect(texts).toContain("from m1");
+  });
+
   test("shows the title of the thread, and renames it", async () => {
     const chat = chatOn({ store: open() });
     const titleIn = async () => ((await (await chat.get("t/messages")).json()) as { readonly title: unknown }).title;
@@ -272,6 +288,8 @@ describe("a chat handler", () => {
     const { host } = chatOn();
     expect(() => chatHandler({ host } as never)).toThrow("chatHandler needs `authorize`");
     expect(() => chatHandler({ host, authorize: () => true, origin: "x" } as never)).toThrow("origin");
+    for (const origin of ["app.example.com", "https://app.example.com/", "https://App.example.com", "*"])
+      expect(() => chatHandler({ host, authorize: () => true, origins: [origin] })).toThrow("as browsers send it");
   });
 });
 
