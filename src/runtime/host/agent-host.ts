@@ -93,22 +93,13 @@ export class AgentHost<Agent extends AnyAgent = AnyAgent> extends ThreadCommands
       isStopped: () => this.#threads.isStopped,
       warn: this.#warn,
     });
-    this.#due = new DueThreads(
-      this.#ports,
-      (threadIds) => void this.#startDue(threadIds),
-      guarded(options, this.#warn),
-    );
+    const start = (threadIds: readonly string[]): void => void this.#startDue(threadIds);
+    this.#due = new DueThreads(this.#ports, start, guarded(options, this.#warn));
     const titles = titleWriter(options, { ports: this.#ports, warn: this.#warn, stopped: this.stopped });
-    this.#threads = new LiveThreads(
-      this.#agents,
-      options,
-      this.#ports,
-      ({ kind, requestId, threadId, agent }) => {
-        this.#signals.forget(requestId);
-        if (kind === "request_completed") titles?.answered(threadId, agent);
-      },
-      this.#due,
-    );
+    this.#threads = new LiveThreads(this.#agents, options, this.#ports, this.#due, (end) => {
+      this.#signals.forget(end.requestId);
+      if (end.kind === "request_completed") titles?.answered(end.threadId, end.agent);
+    });
   }
 
   static create<Agent extends AnyAgent>(options: HostOptions<Agent>): AgentHost<Agent> {
@@ -436,9 +427,8 @@ export class AgentHost<Agent extends AnyAgent = AnyAgent> extends ThreadCommands
   }
 
   #target(threadIdOrToken: string): Promise<Target> {
-    const agents = [...this.#agents.values()];
     const more = { clock: this.#ports.clock, warn: this.#warn, revocations: this.#options.revocations };
-    return targetOf(threadIdOrToken, { ...this.#log, ...more, agents });
+    return targetOf(threadIdOrToken, { ...this.#log, ...more, agents: [...this.#agents.values()] });
   }
 
   async #decide(
@@ -490,10 +480,9 @@ export class AgentHost<Agent extends AnyAgent = AnyAgent> extends ThreadCommands
     waitMs: number,
     failed: (threadId: string, error: unknown) => void = () => undefined,
   ): Promise<Recovered> {
-    const { recoverConcurrency: concurrency = RECOVER_CONCURRENCY } = this.#options;
     return takeOverThreads(threadIds, {
       ports: this.#ports,
-      concurrency,
+      concurrency: this.#options.recoverConcurrency ?? RECOVER_CONCURRENCY,
       waitMs,
       signal: this.stopped,
       hasRequest: (threadId) => this.#threads.hasRequest(threadId),

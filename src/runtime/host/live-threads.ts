@@ -97,8 +97,8 @@ export class LiveThreads<Agent extends AnyAgent> {
       ...all
     }: HostOptions<Agent>,
     ports: RuntimePorts,
-    ended: RequestEnded,
     due: DueThreads,
+    ended: RequestEnded,
   ) {
     const { agent: _one, agents: _several, ...options } = all;
     this.#agents = agents;
