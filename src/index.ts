@@ -45,6 +45,7 @@ export { openCalls, transcript } from "./projection/transcript/transcript.ts";
 export { CallError } from "./runtime/calls/find-call.ts";
 export { type RebuiltCall, rebuildCall } from "./runtime/calls/rebuild-call.ts";
 export { AgentHost } from "./runtime/host/agent-host.ts";
+export { developmentHost } from "./runtime/host/development-host.ts";
 export type { HostOptions } from "./runtime/host/options.ts";
 export type { TitledConversation, TitleOptions } from "./runtime/host/titles.ts";
 export { ModelError } from "./runtime/model/failure.ts";

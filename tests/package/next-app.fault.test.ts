@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -61,6 +61,31 @@ import { scriptedModel } from "heddle/testing";
 const host = AgentHost.create({ agent: defineAgent({ model: scriptedModel(["4"]) }), store: memoryStore() });
 export const { GET, POST } = chatHandler({ host, authorize: () => true });`;
 
+/** Without `developmentHost`, the post after an edit is `thread_held`: the lease is an hour, and no claim is waited for. */
+const editedHost = (
+  version: number,
+): string => `import { AgentHost, defineAgent, developmentHost, openStore } from "heddle";
+import { scriptedModel } from "heddle/testing";
+
+export const version = ${version};
+const agent = defineAgent({ model: scriptedModel(["Answer ${version}."]) });
+export const host = await developmentHost("chat", async (before) => {
+  const store = before?.store ?? (await openStore("sqlite:./edited.db"));
+  return AgentHost.create({ agent, store, leaseTtlMs: 3_600_000, claimWaitMs: 0, idleMs: 3_600_000 });
+});`;
+
+const EDITED_CHAT = `import { chatHandler } from "heddle/ai-sdk";
+import { host } from "../../../host.js";
+export const { GET, POST } = chatHandler({ host, authorize: () => true });`;
+
+/** A page is evaluated apart from routes. It shows the messages of the host that the route has asked. */
+const EDITED_PAGE = `import { host, version } from "../host.js";
+export default async function Page() {
+  const { entryCount } = await host.thread("t");
+  return <p>{"version " + version + ", entries " + entryCount + "."}</p>;
+}
+export const dynamic = "force-dynamic";`;
+
 const home = mkdtempSync(join(tmpdir(), "heddle-next-"));
 let unreachable: string | undefined;
 
@@ -72,6 +97,9 @@ beforeAll(async () => {
     "app/page.jsx": PAGE,
     "app/ask/route.js": ROUTE,
     "app/api/chat/[[...path]]/route.js": CHAT,
+    "app/host.js": editedHost(1),
+    "app/api/edited/[[...path]]/route.js": EDITED_CHAT,
+    "app/edited/page.jsx": EDITED_PAGE,
   };
   const packed = await run("npm", ["pack", "--ignore-scripts", "--silent", "--pack-destination", home], { cwd: root });
   const heddle = `file:./${packed.stdout.trim().split("\n").at(-1)}`;
@@ -88,7 +116,7 @@ async function started(child: ChildProcess): Promise<string> {
     const url = /http:\/\/localhost:\d+/.exec(line);
     if (url !== null) return url[0];
   }
-  throw new Error("next start ended without an address");
+  throw new Error("next ended without an address");
 }
 
 test("a Next.js app, bundled by Turbopack, runs tools of zod 3 and 4 on a store that it opens by URL, and a chat", async ({
@@ -125,6 +153,36 @@ test("a Next.js app, bundled by Turbopack, runs tools of zod 3 and 4 on a store 
     const post = { method: "POST", headers, body: JSON.stringify({ id: "t", messages }) };
     expect(await (await fetch(`${url}/api/chat`, post)).text()).toContain('"delta":"4"');
     expect(await (await fetch(`${url}/api/chat/t/messages`)).json()).toMatchObject({ status: "completed" });
+  } finally {
+    child.kill();
+    await once(child, "exit");
+  }
+});
+
+test("after an edit, next dev answers on the same thread, and waits for no lease", async ({ skip }) => {
+  if (unreachable !== undefined) return skip(unreachable);
+  const child = spawn(process.execPath, [next, "dev", "--port", "0"], {
+    cwd: home,
+    env: NEXT_ENV,
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  try {
+    const url = await started(child);
+    const post = async (id: string): Promise<string> => {
+      const messages = [{ id, role: "user", parts: [{ type: "text", text: "2+2?" }] }];
+      const headers = { "content-type": "application/json" };
+      const body = JSON.stringify({ id: "t", messages });
+      return (await fetch(`${url}/api/edited`, { method: "POST", headers, body })).text();
+    };
+    const page = async (): Promise<string> =>
+      (await (await fetch(`${url}/edited`)).text()).match(/version \d, entries \d/)?.[0] ?? "";
+    expect(await post("m1")).toContain("Answer 1.");
+    expect(await page()).toBe("version 1, entries 2");
+
+    writeFileSync(join(home, "app/host.js"), editedHost(2));
+    await expect.poll(page, { interval: 100 }).toContain("version 2");
+    expect(await post("m2")).toContain("Answer 2.");
+    expect(await page()).toMatch(/^version 2, entries \d$/);
   } finally {
     child.kill();
     await once(child, "exit");

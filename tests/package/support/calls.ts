@@ -1,7 +1,7 @@
 /** Calls of what each entry point exports. The module imports nothing else, unless it has to pass it. */
 export const CALLS: { readonly [entry: string]: string } = {
   heddle: `
-    import { AgentHost, AgentServer, calibrate, calibrated, content, ContextPolicy, createProjector, defineAgent, entriesOfStep,
+    import { AgentHost, AgentServer, calibrate, calibrated, content, ContextPolicy, createProjector, defineAgent, developmentHost, entriesOfStep,
       explain, fail, hasToolCall, heuristic, jsonSchema, type ProviderModel, loadExactCounter, mcpTools, memoryStore, ok, openCalls,
       openStore, openTelemetry, project, projectFromStore, react, rebuildCall, resumeTokens, runTool, systemRuntimePorts, Thread,
       defineTool, toolSpecsOf, transcript } from "heddle";
@@ -37,6 +37,7 @@ export const CALLS: { readonly [entry: string]: string } = {
     export const listed = await store.list();
     export const fromStore = await projectFromStore(store, "thread_1");
     export const host = AgentHost.create({ agent, store });
+    export const newest = developmentHost("chat", () => AgentHost.create({ agent, store }));
     export const server = await host.get("thread_1");
     export const other = await AgentServer.start({ agent: typed, store });
     export const request = await server.ask("Hi.");
