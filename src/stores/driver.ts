@@ -220,6 +220,8 @@ export interface FeedEpoch {
 export interface ThreadChanges {
   /** The threads with rows that were committed after the position. May name a thread twice, or one without new rows. */
   readonly threadIds: readonly string[];
+  /** All threads with pending commands; may name others. Default: any thread may have some. */
+  readonly postedIds?: readonly string[] | undefined;
   /** Where the next look continues. Rows that this look could not see must lie behind it. */
   readonly position: string;
   /**
@@ -336,10 +338,11 @@ export interface StoreDriver {
   close(): Promise<void>;
 
   /**
-   * Calls `wake` after a commit of rows or commands by this process or another, with the ids of their threads. Without ids the
-   * store asks `changedThreads`. Without this method the store wakes the watchers of its own appends, and polls for others.
+   * Calls `wake` after a commit of rows or commands by this process or another, with the ids of their threads. `postedIds` are
+   * those with new or changed commands; without them, all of the threads may have some. Without ids the store asks
+   * `changedThreads`. Without this method the store wakes the watchers of its own appends, and polls for others.
    */
-  onChange?(wake: (threadIds?: readonly string[]) => void): () => void;
+  onChange?(wake: (threadIds?: readonly string[], postedIds?: readonly string[]) => void): () => void;
 
   /**
    * Optional, for speed. The threads with new rows since a position, among them new forks and removed threads, and the new

@@ -265,7 +265,8 @@ export function memoryDriver(tenant: MemoryTenant, clock: Clock): StoreDriver {
     async changedThreads(after) {
       const start = after === undefined ? log.length : Number(after);
       const threadIds = new Set(log.slice(start).map(({ threadId }) => threadId));
-      return { threadIds: [...threadIds], position: String(log.length) };
+      const postedIds = [...inboxes].flatMap(([threadId, { pending }]) => (pending.size > 0 ? [threadId] : []));
+      return { threadIds: [...threadIds], postedIds, position: String(log.length) };
     },
 
     async heads(afterId, limit) {

@@ -131,6 +131,15 @@ export interface ThreadStore {
   withdraw(threadId: string, id: string, options?: CallOptions): Promise<CommandResult>;
   /** Waits until the command has an outcome, in whatever process it is written. */
   outcome(threadId: string, id: string, options?: CallOptions): Promise<CommandOutcome>;
+  /**
+   * Calls `wake` when commands of the thread may have been posted, amended or withdrawn by any process: read `pending` again.
+   * Returns the function that ends it. Reads nothing itself.
+   *
+   * @example
+   * const end = store.onPosted("thread_1", () => console.log("There may be commands."));
+   * end();
+   */
+  onPosted(threadId: string, wake: () => void): () => void;
 
   /**
    * A page of the tool calls of all threads that wait for people or other processes, as their holders named them in `append`.

@@ -186,6 +186,10 @@ export function decideAmend(
 
 const WITHDRAWN: CommandOutcome = Object.freeze({ status: "withdrawn" });
 
+export function isWithdrawn({ outcome }: Pick<StoredCommand, "outcome">): boolean {
+  return outcome === JSON.stringify(WITHDRAWN);
+}
+
 export function decideWithdraw(
   threadId: string,
   id: string,

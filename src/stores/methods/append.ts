@@ -61,7 +61,8 @@ export function appendMethods(context: StoreContext): Pick<ThreadStore, "append"
           inboxes,
         ),
       );
-      context.wakeWatchers(threadId);
+      const posted = new Set(inbox.posts.map(({ threadId: to }) => to));
+      context.wakeWatchers(threadId, [...posted]);
       return result;
     },
 

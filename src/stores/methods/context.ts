@@ -48,9 +48,12 @@ export class StoreContext {
     return this.withSignal(signal);
   }
 
-  /** Wakes subscriptions to the thread after a commit through this store. A driver with `onChange` wakes them itself. */
-  wakeWatchers(threadId: string): void {
-    if (this.driver.onChange === undefined) this.tail.announce([threadId]);
+  /**
+   * Wakes subscriptions to the thread after a commit of entries through this store, and those to the inboxes that got commands. A
+   * driver with `onChange` wakes them itself.
+   */
+  wakeWatchers(threadId: string, postedIds: readonly string[] = []): void {
+    if (this.driver.onChange === undefined) this.tail.announce([threadId, ...postedIds], postedIds);
   }
 
   /** Aborted when the store closes. */

@@ -19,7 +19,7 @@ import { checkOptions, checkSeq, invalidOption } from "../options.ts";
 import type { AppendOptions, CallOptions, NextRun, PostOptions, ThreadStore } from "../port.ts";
 import { NOTHING, PAGE_SIZE, type StoreContext } from "./context.ts";
 
-type InboxMethods = Pick<ThreadStore, "post" | "pending" | "amend" | "withdraw" | "outcome">;
+type InboxMethods = Pick<ThreadStore, "post" | "pending" | "amend" | "withdraw" | "outcome" | "onPosted">;
 
 /** The inbox of a thread: commands of any process, and how each of them ended. */
 export function inboxMethods(context: StoreContext): InboxMethods {
@@ -42,7 +42,7 @@ export function inboxMethods(context: StoreContext): InboxMethods {
       if (agent !== undefined && !driver.scheduling) throw unsupported("agents of commands");
       const inboxes = wantedInboxes([draft], [], { driver });
       const result = await driver.transact(threadId, NOTHING, (state) => decidePost(draft, state, ports), inboxes);
-      context.wakeWatchers(threadId);
+      context.wakeWatchers(threadId, [threadId]);
       return result;
     },
 
@@ -71,7 +71,7 @@ export function inboxMethods(context: StoreContext): InboxMethods {
         (state) => decideAmend(threadId, id, copy, state, ports.sha256),
         inboxes,
       );
-      context.wakeWatchers(threadId);
+      context.wakeWatchers(threadId, [threadId]);
       return amended;
     },
 
@@ -84,7 +84,7 @@ export function inboxMethods(context: StoreContext): InboxMethods {
         (state) => decideWithdraw(threadId, id, state, ports.sha256),
         inboxes,
       );
-      context.wakeWatchers(threadId);
+      context.wakeWatchers(threadId, [threadId]);
       return withdrawn;
     },
 
@@ -94,7 +94,31 @@ export function inboxMethods(context: StoreContext): InboxMethods {
       const outcome = outcomes.wait({ threadId, id }, signal);
       return signal === undefined ? outcome : untilAborted(signal, outcome, () => callAborted(signal, ""));
     },
+
+    onPosted(threadId, wake) {
+      checkName("threadId", threadId);
+      context.checkOpen();
+      const ended = new AbortController();
+      void followInbox(context, threadId, ended.signal, wake);
+      return () => ended.abort();
+    },
   };
+}
+
+/** Calls `wake` whenever the inbox may have changed, until the signal aborts or the store closes. */
+async function followInbox(
+  { tail, closing }: StoreContext,
+  threadId: string,
+  signal: AbortSignal,
+  wake: () => void,
+): Promise<void> {
+  const subscription = tail.subscribe({ threadId, isForInbox: true });
+  while (!signal.aborted && !closing.aborted) {
+    await tail.wait(subscription, signal);
+    subscription.clear();
+    if (!signal.aborted && !closing.aborted) wake();
+  }
+  tail.unsubscribe(subscription);
 }
 
 /** The checked commands of an append. */

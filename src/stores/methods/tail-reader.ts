@@ -4,7 +4,7 @@ import type { StoreDriver, ThreadChanges } from "../driver.ts";
 /** How often the reader looks when the driver announces commits, because an announcement can be lost. */
 const LOOK_MS = 5000;
 
-/** The thread or outcome that a subscription follows. */
+/** The thread, inbox or outcome that a subscription follows. */
 interface Followed {
   /** The thread; undefined for all threads. */
   readonly threadId?: string | undefined;
@@ -13,9 +13,11 @@ interface Followed {
    * checks at every interval.
    */
   readonly isForOutcome?: boolean;
+  /** Whether it follows the inbox of the thread, and not its entries. */
+  readonly isForInbox?: boolean;
 }
 
-/** One watcher, feed or wait for an outcome. It remembers a change that comes between its read and its wait. */
+/** One watcher, feed, inbox or wait for an outcome. It remembers a change that comes between its read and its wait. */
 export class Subscription {
   readonly followed: Followed;
   #isMarked = false;
@@ -60,6 +62,7 @@ export class TailReader {
   readonly #driver: StoreDriver;
   readonly #pollMs: number;
   readonly #watchers = new Map<string, Set<Subscription>>();
+  readonly #inboxes = new Map<string, Set<Subscription>>();
   readonly #feeds = new Set<Subscription>();
   readonly #outcomes = new Set<Subscription>();
   #position: string | undefined;
@@ -79,23 +82,24 @@ export class TailReader {
   }
 
   subscribe(followed: Followed): Subscription {
-    if (this.#isUnused) this.#stopListening = this.#driver.onChange?.((threadIds) => this.announce(threadIds));
+    if (this.#isUnused) this.#stopListening = this.#driver.onChange?.((...changed) => this.announce(...changed));
     const subscription = new Subscription(followed);
     const { threadId, isForOutcome = false } = followed;
-    const sameThread = this.#subscriptions(threadId);
+    const sameThread = this.#subscriptions(followed);
     sameThread.add(subscription);
     if (isForOutcome) this.#outcomes.add(subscription);
-    if (threadId !== undefined) this.#watchers.set(threadId, sameThread);
+    if (threadId !== undefined) this.#byThread(followed).set(threadId, sameThread);
     else this.#isWanted = true; // without a feed the reader does not follow up rows that `changes` withholds
     return subscription;
   }
 
   unsubscribe(subscription: Subscription): void {
-    const { threadId } = subscription.followed;
-    const sameThread = this.#subscriptions(threadId);
+    const { followed } = subscription;
+    const sameThread = this.#subscriptions(followed);
     sameThread.delete(subscription);
     this.#outcomes.delete(subscription);
-    if (threadId !== undefined && sameThread.size === 0) this.#watchers.delete(threadId);
+    const { threadId } = followed;
+    if (threadId !== undefined && sameThread.size === 0) this.#byThread(followed).delete(threadId);
     if (!this.#isUnused) return;
     this.#stopListening?.(); // so that a store without watchers can be dropped without `close`
     this.#position = undefined; // the next look need not read all that was written meanwhile
@@ -112,9 +116,13 @@ export class TailReader {
     if (this.#waiting === 0) this.#cancelTimer();
   }
 
-  /** Marks the subscriptions of these threads, which have changed. Without ids, looks which threads have changed. */
-  announce(threadIds?: readonly string[]): void {
+  /**
+   * Marks the subscriptions of these threads, which have changed. `postedIds`: those with new commands; without them, all of the
+   * threads may have some. Without ids, looks which threads have changed.
+   */
+  announce(threadIds?: readonly string[], postedIds = threadIds): void {
     if (threadIds !== undefined) this.#mark(threadIds);
+    if (postedIds !== undefined) this.#markInboxes(postedIds);
     const canFeedLag = this.#last.isFeedBehind !== undefined || this.#isLooking;
     if (threadIds === undefined || (canFeedLag && this.#feeds.size > 0)) this.#isWanted = true;
     if (this.#isWanted) this.#plan();
@@ -134,11 +142,16 @@ export class TailReader {
   }
 
   get #isUnused(): boolean {
-    return this.#watchers.size === 0 && this.#feeds.size === 0;
+    return this.#watchers.size === 0 && this.#feeds.size === 0 && this.#inboxes.size === 0;
   }
 
-  #subscriptions(threadId: string | undefined): Set<Subscription> {
-    return threadId === undefined ? this.#feeds : (this.#watchers.get(threadId) ?? new Set());
+  #byThread({ isForInbox = false }: Followed): Map<string, Set<Subscription>> {
+    return isForInbox ? this.#inboxes : this.#watchers;
+  }
+
+  #subscriptions(followed: Followed): Set<Subscription> {
+    const { threadId } = followed;
+    return threadId === undefined ? this.#feeds : (this.#byThread(followed).get(threadId) ?? new Set());
   }
 
   #mark(threadIds: readonly string[]): void {
@@ -146,8 +159,13 @@ export class TailReader {
     if (threadIds.length > 0) for (const feed of this.#feeds) feed.mark();
   }
 
+  #markInboxes(threadIds: readonly string[]): void {
+    for (const id of threadIds) for (const inbox of this.#inboxes.get(id) ?? []) inbox.mark();
+  }
+
   #markAll(): void {
     this.#mark([...this.#watchers.keys()]);
+    this.#markInboxes([...this.#inboxes.keys()]);
     for (const feed of this.#feeds) feed.mark();
   }
 
@@ -185,7 +203,10 @@ export class TailReader {
   /** A driver without `changedThreads` gives no changes: then all subscriptions read. */
   #take(changes: ThreadChanges | undefined, isComplete: boolean): void {
     if (changes === undefined || !isComplete) this.#markAll();
-    else this.#mark(changes.threadIds);
+    else {
+      this.#mark(changes.threadIds);
+      this.#markInboxes(changes.postedIds ?? [...this.#inboxes.keys()]);
+    }
     for (const outcome of this.#outcomes) outcome.mark();
     if (this.#last.isFeedBehind) for (const feed of this.#feeds) feed.mark();
     this.#position = changes?.position;

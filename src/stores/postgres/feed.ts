@@ -64,8 +64,9 @@ function feedPlace(cursor = "0:0"): readonly [xid: string, pos: string] {
 
 interface ChangedThreadColumns {
   readonly position: string;
-  /** JSON of a list of thread ids. */
+  /** JSON of a list of thread ids, as `posted_ids`. */
   readonly ids: string;
+  readonly posted_ids: string;
   readonly is_feed_behind: boolean;
 }
 
@@ -96,13 +97,16 @@ export async function readChangedThreads(scope: Scope, after: string | undefined
   const isWithheld = (table: Query) =>
     sql`${table}.tenant = ${tenant} and ${table}.xid >= pg_snapshot_xmin(pg_current_snapshot())`;
   const [found] = await sql<ChangedThreadColumns[]>`
-    select pg_current_snapshot()::text as position, to_json(${ids})::text as ids, (
+    select pg_current_snapshot()::text as position, to_json(${ids})::text as ids, to_json(array(
+      select distinct c.thread from ${tables.commands} c where c.tenant = ${tenant} and c.done_at is null
+    ))::text as posted_ids, (
       exists (select from ${tables.entries} e where ${isWithheld(sql`e`)})
       or exists (select from ${tables.feedItems} f where ${isWithheld(sql`f`)})
     ) as is_feed_behind`;
   if (found === undefined) throw new Error("The look at the changes has no answer."); // a select without a table has one row
   return {
     threadIds: JSON.parse(found.ids) as readonly string[],
+    postedIds: JSON.parse(found.posted_ids) as readonly string[],
     position: found.position,
     isFeedBehind: found.is_feed_behind,
   };

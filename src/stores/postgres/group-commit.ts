@@ -1,3 +1,4 @@
+import { isWithdrawn } from "../decide/inbox.ts";
 import type { Decision, InboxQuery, InboxState, StateQuery, ThreadState } from "../driver.ts";
 import type {
   ClaimRecord,
@@ -89,13 +90,13 @@ function batchTransaction(jobs: readonly Job[]): Transaction<Seen, readonly (() 
     read: (scope) => readThreads(scope, wanted),
     write(scope, threads) {
       const outcome = decideAll(jobs, threads);
-      const changed = [
-        ...outcome.rows.map(([threadId]) => threadId),
-        ...outcome.commands.map(({ threadId }) => threadId),
-      ];
+      const commanded = outcome.commands.map(({ threadId }) => threadId);
+      const changed = [...outcome.rows.map(([threadId]) => threadId), ...commanded];
+      const posted = outcome.commands.filter(({ command }) => command.outcome === null || isWithdrawn(command));
       return {
         statements: batchStatements(scope, outcome),
         changedIds: [...new Set(changed)],
+        postedIds: [...new Set(posted.map(({ threadId }) => threadId))],
         finish: () => outcome.answers,
       };
     },

@@ -4,8 +4,11 @@ import { portableSha256 } from "../../thread/encoding.ts";
 import type { Sql } from "./connection-pool.ts";
 import type { Readers } from "./readers.ts";
 
-/** Reports new rows in these threads of a tenant. Without ids, or without a tenant, any thread may have new rows. */
-export type Wake = (tenant?: string, threadIds?: readonly string[]) => void;
+/**
+ * Reports new rows or commands in these threads of a tenant, and which of them have new commands; undefined: any of them.
+ * Without ids, or without a tenant, any thread may have changed.
+ */
+export type Wake = (tenant?: string, threadIds?: readonly string[], postedIds?: readonly string[]) => void;
 
 /** The least time between two notifications of a process, because each one costs a statement and wakes all other processes. */
 const GAP_MS = 50;
@@ -42,9 +45,9 @@ export class Notifications {
   }
 
   /** Wakes watchers in this process now and those of others soon, with as few notifications as possible. */
-  announce(tenant: string, threadIds: readonly string[]): void {
+  announce(tenant: string, threadIds: readonly string[], postedIds: readonly string[]): void {
     if (threadIds.length === 0) return;
-    this.#wake(tenant, threadIds);
+    this.#wake(tenant, threadIds, postedIds);
     const pending = this.#pending.get(tenant) ?? new Set();
     this.#pending.set(tenant, pending);
     for (const id of threadIds) pending.add(id);

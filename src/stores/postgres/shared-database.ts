@@ -20,7 +20,7 @@ const ANNOUNCE_TIMEOUT_MS = 500;
 /** How long an upgrade may give no sign of life before a call fails as with any silent server. */
 const UPGRADE_SILENCE_MS = 10_000;
 
-type WakeTenant = (threadIds?: readonly string[]) => void;
+type WakeTenant = (threadIds?: readonly string[], postedIds?: readonly string[]) => void;
 
 /**
  * The connections to one database, for the stores of any number of tenants. A tenant has one transaction at a time, and
@@ -145,9 +145,9 @@ export class SharedDatabase {
     } catch {} // a warning that fails ends no watcher
   }
 
-  #wake(tenant?: string, threadIds?: readonly string[]): void {
+  #wake(tenant?: string, threadIds?: readonly string[], postedIds?: readonly string[]): void {
     const wakes = tenant === undefined ? [...this.#wakes.values()] : [this.#wakes.get(tenant) ?? []];
-    for (const wake of wakes.flatMap((set) => [...set])) wake(threadIds);
+    for (const wake of wakes.flatMap((set) => [...set])) wake(threadIds, postedIds);
   }
 
   #commitBatch(tenant: string, jobs: readonly Job[]): Promise<void> {

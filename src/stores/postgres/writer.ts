@@ -19,6 +19,8 @@ interface TransactionWrites<Result> {
   readonly statements: readonly Query[];
   /** The threads with new rows. They are announced after the commit. Default: none. */
   readonly changedIds?: readonly string[];
+  /** Those of them with new or changed commands. Default: none. */
+  readonly postedIds?: readonly string[];
   /** Called after the commit. */
   readonly finish: () => Result | Promise<Result>;
 }
@@ -84,11 +86,11 @@ export class Writer {
       const [, locked, seen] = await untilAborted(lost, begun);
       connection.hasAnswered = true;
       const fence = this.#fence(scope, locked);
-      const { statements, changedIds = [], finish } = work.write({ ...scope, fence }, seen);
+      const { statements, changedIds = [], postedIds = [], finish } = work.write({ ...scope, fence }, seen);
       isWritten = true;
       const written = Promise.all([...statements.map((statement) => statement.execute()), commit(scope)]);
       await untilAborted(lost, written);
-      this.#notifications.announce(tenant, changedIds);
+      this.#notifications.announce(tenant, changedIds, postedIds);
       return await finish();
     } catch (error) {
       if (!isConnectionLoss(error)) {

@@ -26,6 +26,8 @@ const CHANGED_THREADS = `
   SELECT DISTINCT t.id FROM entries e CROSS JOIN threads t ON t.key = e.thread
   WHERE e.pos > ? AND e.pos <= ? AND t.tenant = ?`;
 
+const POSTED_THREADS = "SELECT DISTINCT thread FROM commands WHERE tenant = ? AND done_at IS NULL";
+
 /**
  * How far a reader of the feed is: the position of the last row, and of the last other item, such as a fork, after this row. 0 for none.
  */
@@ -44,6 +46,7 @@ export class Feed {
   readonly #items: SqliteStatement;
   readonly #changedThreads: SqliteStatement;
   readonly #changedByItems: SqliteStatement;
+  readonly #postedThreads: SqliteStatement;
   /** Where the last look ended, and the version of the database before it. */
   #lastLook: { readonly version: SqlValue; readonly position: string } | undefined;
 
@@ -58,6 +61,7 @@ export class Feed {
     this.#items = connection.prepare(ITEMS);
     this.#changedThreads = connection.prepare(CHANGED_THREADS);
     this.#changedByItems = connection.prepare(CHANGED_BY_ITEMS);
+    this.#postedThreads = connection.prepare(POSTED_THREADS);
   }
 
   epoch(): FeedEpoch {
@@ -87,13 +91,14 @@ export class Feed {
     const version = singleValue(this.#version);
     const last = this.#lastLook;
     if (after !== undefined && after === last?.position && version === last.version)
-      return { threadIds: [], position: after };
+      return { threadIds: [], postedIds: [], position: after };
     const [row, item] = translateErrors(() => this.#end.get()) ?? [];
     const end: Place = [Number(row), Number(item)];
     const threadIds = after === undefined ? [] : await this.#threadsBetween(readPlace(after), end);
     const position = `${end[0]}.${end[1]}`;
+    const posted = translateErrors(() => this.#postedThreads.all(this.#tenant));
     this.#lastLook = { version, position };
-    return { threadIds, position };
+    return { threadIds, postedIds: posted.map(([id]) => String(id)), position };
   }
 
   async #threadsBetween([after, afterItem]: Place, [end, endItem]: Place): Promise<readonly string[]> {

@@ -214,6 +214,11 @@ export class FaultyStore implements FaultStore {
     return this.#items("watch", threadId, () => this.#store.watch(threadId, options));
   }
 
+  onPosted(threadId: string, wake: () => void): () => void {
+    if (this.#crash.hasBegun) return () => undefined;
+    return this.#store.onPosted(threadId, () => this.#crash.hasBegun || wake());
+  }
+
   /** Closing is not a write, so it has no faults. After a crash it does nothing, as in a crashed process. */
   close(): Promise<void> {
     return this.#crash.hasBegun ? Promise.resolve() : this.#store.close();

@@ -19,12 +19,12 @@ test("the first commit is announced at once, those of the next moment in one not
   const { sent, read } = recorder();
   const woken: unknown[] = [];
   const notifications = new Notifications(read, "heddle", (tenant, threadIds) => woken.push([tenant, threadIds]));
-  notifications.announce("acme", ["a"]);
+  notifications.announce("acme", ["a"], []);
   expect(sent).toEqual([{ acme: ["a"] }]);
-  notifications.announce("acme", ["b", "c"]);
-  notifications.announce("globex", ["a"]);
-  notifications.announce("acme", ["b"]);
-  notifications.announce("acme", []);
+  notifications.announce("acme", ["b", "c"], []);
+  notifications.announce("globex", ["a"], []);
+  notifications.announce("acme", ["b"], []);
+  notifications.announce("acme", [], []);
   expect(sent).toHaveLength(1);
   await notifications.flush();
   expect(sent).toEqual([{ acme: ["a"] }, { acme: ["b", "c"], globex: ["a"] }]);

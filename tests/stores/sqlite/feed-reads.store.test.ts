@@ -57,7 +57,7 @@ describe("the rows of all threads", () => {
     const { position = "" } = (await driver.changedThreads?.(undefined)) ?? {};
     forget();
     for (let poll = 0; poll < 5; poll++)
-      expect(await driver.changedThreads?.(position)).toEqual({ threadIds: [], position });
+      expect(await driver.changedThreads?.(position)).toEqual({ threadIds: [], postedIds: [], position });
     expect(ran).toEqual(Array.from({ length: 5 }, () => "PRAGMA data_version"));
   });
 
@@ -72,7 +72,11 @@ describe("the rows of all threads", () => {
     const before = await driver.changedThreads?.(undefined);
     await other.append("x", notes(100));
     const after = await driver.changedThreads?.(before?.position);
-    expect(after).toEqual({ threadIds: [], position: `${Number.parseInt(before?.position ?? "", 10) + 100}.0` });
+    expect(after).toEqual({
+      threadIds: [],
+      postedIds: [],
+      position: `${Number.parseInt(before?.position ?? "", 10) + 100}.0`,
+    });
     forget();
     expect(await driver.changedThreads?.(after?.position)).toEqual(after);
     expect(ran).toEqual(["PRAGMA data_version"]);

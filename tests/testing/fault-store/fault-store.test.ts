@@ -149,7 +149,7 @@ test("every method of a store that writes is one of WRITE_METHODS, and the other
   const { prototype } = faultStore(memoryStore()).constructor;
   const reads = [
     ...["load", "list", "getCheckpoint", "getBlob", "verify", "read", "feed", "watch", "pending", "outcome"],
-    ...["waiting", "usage"],
+    ...["waiting", "usage", "onPosted"],
   ];
   const own = ["constructor", "close", "leases", "isCrashed", "crash", "stopFaults"];
   expect(
