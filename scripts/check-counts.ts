@@ -126,7 +126,7 @@ async function askCounts(): Promise<readonly Count[]> {
 
 function stateCount(): Count {
   const places = mutablePlaces("src/runtime", STATE_FILES);
-  return { what: "places with mutable state outside the loop", measured: places.length, limit: 153, places };
+  return { what: "places with mutable state outside the loop", measured: places.length, limit: 159, places };
 }
 
 async function packageCounts(): Promise<readonly Count[]> {

@@ -211,6 +211,8 @@ function isBroken(error: unknown): boolean {
 class EventPrinter {
   readonly #out: Output;
   #isMidLine = false;
+  /** Whether the text of the answer was written as it arrived. */
+  #isWritten = false;
   /** The calls of the last answer. */
   #calls: readonly ToolCall[] = [];
   #isClosed = false;
@@ -260,16 +262,19 @@ class EventPrinter {
     switch (event.kind) {
       case "llm_delta":
         if (event.data.type === "text" && event.data.text !== "") {
-          await this.data(() => this.#out.raw(event.data.text));
-          this.#isMidLine = !event.data.text.endsWith("\n");
+          await this.#text(event.data.text);
+          this.#isWritten = true;
         }
         return;
       case "llm_started":
+        this.#isWritten = false;
         return this.#endLine();
       case "llm_retried":
         return this.line(`${talk("yellow", "retry:")} ${event.data.failure.message}`);
       case "llm_completed":
         this.#calls = event.data.toolCalls;
+        // Another process runs the request: the log has the whole text only.
+        if (!this.#isWritten && event.data.text !== "") await this.#text(event.data.text);
         return;
       case "tool_started":
         return this.line(
@@ -307,6 +312,11 @@ class EventPrinter {
       default:
         return;
     }
+  }
+
+  async #text(text: string): Promise<void> {
+    await this.data(() => this.#out.raw(text));
+    this.#isMidLine = !text.endsWith("\n");
   }
 
   async #endLine(): Promise<void> {

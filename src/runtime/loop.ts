@@ -16,7 +16,15 @@ import type { Change, Effect, LiveSignal, Moment, TimerName } from "./live/signa
 import { RELEASE_LIMIT_MS } from "./live/stopping.ts";
 import { answerOf, withdrawRow } from "./perform/answer.ts";
 import { type AskFunctions, askAborted, type PendingAsk, prepareAsk, warnOfRefused } from "./perform/prepare-ask.ts";
-import { cancelOnAbort, followLog, openRequest, performWork, releaseClaim } from "./perform/request-effects.ts";
+import {
+  cancelOnAbort,
+  followLog,
+  leaveClaim,
+  openRequest,
+  PerformedCalls,
+  performWork,
+  releaseClaim,
+} from "./perform/request-effects.ts";
 import { ownModels, type Scene, type ThreadOptions, type TransientValues } from "./perform/scene.ts";
 import type { AgentRequest, LiveRequest } from "./request/request.ts";
 import { RequestError } from "./request/request-error.ts";
@@ -53,6 +61,7 @@ export class Loop {
   /** Callers that wait for the end of a command, by its id. */
   readonly #ends = new Map<string, PromiseWithResolvers<CommandSettled>>();
   readonly #asks = new Map<string, PendingAsk>();
+  readonly #calls = new PerformedCalls(this);
   readonly #transient = new Map<string, TransientValues>();
   readonly #timers: Timers<TimerName>;
   /** Work that a stop waits for: all except tools, which may never end. */
@@ -153,9 +162,9 @@ export class Loop {
   }
 
   #scope(requestId: string): RequestScope<never> {
-    const { given } = this.#live;
-    const context = given?.requestId === requestId ? given.context : undefined;
-    return { requestId, threadId: this.options.threadId, context: context as never }; // the caller has typed it
+    const { requestId: of, context: given } = this.#live.given ?? {};
+    const context = (of === requestId ? given : undefined) as never; // the caller has typed it
+    return { requestId, threadId: this.options.threadId, context };
   }
 
   /** Decides the signals that are due, one after the other, and performs the effects of each. */
@@ -312,6 +321,8 @@ export class Loop {
         return this.#answer(effect.id, answerOf(effect, this.#live.agent.settings, this.scene, this.options.holder));
       case "mint":
         return this.#answer(effect.id, this.#mint(effect));
+      case "perform_call":
+        return this.#calls.perform(effect);
       case "withdraw_row":
         return this.#track(withdrawRow(this.options, effect.commandId));
       case "start":
@@ -373,10 +384,8 @@ export class Loop {
 
   /** Other signals wait for the answer. */
   #answer(id: string, answer: Promise<LiveSignal>): void {
-    answer.then(
-      (signal) => this.post(signal),
-      (error: unknown) => this.post({ type: "failed", id, error }),
-    );
+    const failed = (error: unknown): void => this.post({ type: "failed", id, error });
+    answer.then((signal) => this.post(signal), failed);
   }
 
   /** Emits a token. The next work starts after its listener has received it. */
@@ -475,18 +484,9 @@ export class Loop {
   }
 
   async #close(gaveUp: boolean): Promise<void> {
-    const { ports, holder, threadId, warn } = this.options;
     this.#stopped.abort(new RequestError({ code: "server_stopped", message: "The server was stopped." }));
     this.#timers.clear();
-    if (gaveUp) {
-      const what = `the store did not answer within ${RELEASE_LIMIT_MS} ms after its server was stopped`;
-      warn(
-        `Thread ${threadId}: ${what}. Entries that were not acknowledged may be lost, and its claim expires by itself.`,
-      );
-      holder?.release().catch(() => undefined); // not renewed any more, so it expires
-      return this.#closed.resolve();
-    }
-    if (!(await inTime(ports, RELEASE_LIMIT_MS, this.#release()))) return this.#close(true);
+    if (gaveUp || !(await inTime(this.options.ports, RELEASE_LIMIT_MS, this.#release()))) leaveClaim(this.options);
     this.#closed.resolve();
   }
 

@@ -110,7 +110,7 @@ const RUN: OptionNames<RunOptions<never>> = {
 };
 
 const THREAD: OptionNames<ThreadReadOptions> = { whole: true };
-const GET: OptionNames<HostGetOptions> = { agent: true, context: true, tools: true, signal: true };
+const GET: OptionNames<HostGetOptions> = { agent: true, context: true, tools: true, signal: true, claimWaitMs: true };
 
 /** The options that continuing and cancelling a run share. */
 const TOKEN = {

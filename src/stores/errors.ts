@@ -117,25 +117,16 @@ export class ThreadHeldError extends StoreError {
   static override readonly className: string = "ThreadHeldError";
   readonly holder: string;
   readonly until: number;
-  /** Set when an ask repeats a request that is open: the holder runs the request, so do not ask there again. */
-  declare readonly requestId?: string;
-
   /** `command`: the call that needs the claim. */
-  constructor(threadId: string, holder: string, until: number, requestId?: string, command?: string) {
-    const holds = `held by ${holder} until ${new Date(until).toISOString()}.`;
-    const held = `${holds} Follow it with watch, or`;
+  constructor(threadId: string, holder: string, until: number, command?: string) {
+    const held = `Thread ${threadId} is held by ${holder} until ${new Date(until).toISOString()}.`;
     const later =
       command === undefined
-        ? `${held} claim it later.`
-        : `${holds} Call ${command} in the process of ${holder}, or later, when it has released the thread.`;
-    const message =
-      requestId === undefined
-        ? `Thread ${threadId} is ${later}`
-        : `Request ${requestId} is known and runs there: thread ${threadId} is ${held} ask again later for its result.`;
-    super({ code: "thread_held", threadId, retryable: true, message });
+        ? "Follow it with watch, or claim it later."
+        : `Call ${command} in the process of ${holder}, or later, when it has released the thread.`;
+    super({ code: "thread_held", threadId, retryable: true, message: `${held} ${later}` });
     this.holder = holder;
     this.until = until;
-    if (requestId !== undefined) this.requestId = requestId;
   }
 }
 

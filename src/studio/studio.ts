@@ -7,9 +7,8 @@ import { AgentHost } from "../runtime/host/agent-host.ts";
 import { interruptedThreads } from "../runtime/host/recovery.ts";
 import { isOfAnotherHost } from "../runtime/host/thread-agent.ts";
 import { type RuntimePorts, runtimePorts } from "../runtime/ports.ts";
-import type { AgentServer } from "../runtime/server/agent-server.ts";
 import { settingsFor } from "../runtime/server/settings.ts";
-import { ThreadHeldError, threadNotFound } from "../stores/errors.ts";
+import { ThreadHeldError } from "../stores/errors.ts";
 import type { ThreadInfo, ThreadStore } from "../stores/port.ts";
 import { BranchReader } from "./branches.ts";
 import type { ForkRow, SuggestedPrompt } from "./contract.ts";
@@ -109,14 +108,6 @@ export class Studio {
       ...(context && { context: (threadId: string) => context(threadId) as never }), // `context` comes with the agent, so its type fits
     });
     return this.#host;
-  }
-
-  /** Returns the agent server of an existing thread. An unknown id throws, so that a typo creates no thread. */
-  async serverOf(threadId: string): Promise<AgentServer> {
-    if ((await this.store.load(threadId, { last: 1 })) === undefined) throw threadNotFound(threadId);
-    const server = await this.host.get(threadId);
-    if (server.request !== undefined) this.live.attach(threadId, server.request);
-    return server;
   }
 
   async contextOf(threadId: string): Promise<never> {

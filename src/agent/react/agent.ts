@@ -264,7 +264,7 @@ export function isGuarded({ guards = false, traits }: ReactSettings, name: strin
  * Whether the log shows that the run waits, or will wait, only for approvals or outside answers. Otherwise a process must
  * resume it. This is stored with the entries, because nothing is written when a call starts to wait for its answer.
  */
-export function willOnlyWait({ state: { run }, settings }: ReactAgent): boolean {
+export function willOnlyWait({ state: { run }, settings }: Pick<ReactAgent, "state" | "settings">): boolean {
   if (run === undefined || !hasOpenCalls(run)) return false;
   for (let index = run.firstOpen; index < run.calls.length; index++) {
     const call = run.calls[index];

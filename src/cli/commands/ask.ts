@@ -1,9 +1,11 @@
 import type { ContextPolicyInput } from "../../projection/policy/fields.ts";
 import type { Info, ThreadDetail } from "../../studio/contract.ts";
+import { HeddleError } from "../../thread/errors.ts";
 import type { Steering } from "../chat-steering.ts";
 import { AGENT_OPTIONS, CLIENT_OPTIONS, type CommandCall, type CommandOptions, defineCommand } from "../command.ts";
 import { follow } from "../follow.ts";
 import { type Interrupts, interruptible } from "../interrupts.ts";
+import { CliError, EXIT } from "../io.ts";
 import { POLICY_HELP, parsePolicy, readContent } from "../option-values.ts";
 import { type StudioClient, withClient } from "../studio-client.ts";
 import { pathOf } from "../studio-requests.ts";
@@ -79,13 +81,18 @@ export async function askInThread(
       .post<{ readonly requestId: string }>(pathOf(threadId, "ask"), body)
       .catch(async (error: unknown) => {
         if (isNew) await client.send(pathOf(threadId), { method: "DELETE" }).catch(() => undefined);
-        throw error;
+        throw HeddleError.isInstance(error) && error.code === "busy" ? busyThread(threadId, error) : error;
       });
     if (call.out.isJson) await call.out.json({ kind: "request", threadId, requestId });
     await asking.onAccepted?.();
     return requestId;
   };
   return follow({ call: call as CommandCall, client, threadId, interrupts, begin, steering });
+}
+
+function busyThread(threadId: string, cause: HeddleError): CliError {
+  const message = `A request runs in thread ${threadId}. Wait until it ends, or watch it: heddle show ${threadId} --follow.`;
+  return new CliError({ code: "busy", exit: EXIT.refused, retryable: true, message, cause });
 }
 
 /** Warns if another agent wrote the thread. This is allowed, but usually a mistake. */

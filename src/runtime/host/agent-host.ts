@@ -19,10 +19,13 @@ import {
   checkGetOptions,
   checkHostAskOptions,
   checkHostOptions,
+  checkResultOptions,
   checkSenderOptions,
   checkStopOptions,
   checkThreadOptions,
 } from "../option-names.ts";
+import { askAborted } from "../perform/prepare-ask.ts";
+import type { RegisteredTool } from "../perform/scene.ts";
 import { type RuntimePorts, runtimePorts } from "../ports.ts";
 import type { AgentRequest } from "../request/request.ts";
 import { RequestError } from "../request/request-error.ts";
@@ -34,14 +37,13 @@ import type {
   AskArguments,
   AskOptions,
   AskOutput,
-  CancelRequestOptions,
-  CommandChange,
+  AskTime,
   DecideOptions,
   ResultOptions,
   SenderOptions,
   StopOptions,
 } from "../server/options.ts";
-import { amendCommand, type PendingCommand, pendingCommands, withdrawCommand } from "../server/pending.ts";
+import { resultOfKnown } from "../server/past-request.ts";
 import { LEASE_TTL_MS } from "../server/start.ts";
 import { type ThreadUsage, usageOfThread } from "../server/thread-usage.ts";
 import { loadAgent } from "../session/load.ts";
@@ -50,15 +52,28 @@ import { type Advanced, type AdvanceOptions, advanceLoop } from "./advance.ts";
 import { AskSignals } from "./ask-signals.ts";
 import { type Decision, decideByEntry, ofEndedRequest } from "./decide-by-entry.ts";
 import { DueThreads, guarded, waitingDeadlines } from "./due-threads.ts";
-import { repeatedAsk, resultElsewhere } from "./held-thread.ts";
 import { listWaiting, type WaitingList } from "./list-waiting.ts";
 import { LiveThreads, type Used } from "./live-threads.ts";
 import type { AgentChoice, HostGetOptions, HostOptions, ThreadReadOptions, WaitingListOptions } from "./options.ts";
 import { interruptedThreads, type Recovered, takeOverThreads } from "./recovery.ts";
+import { RemoteCalls } from "./remote-calls.ts";
 import { agentsOf, askedAgent, chooseAgent, type HostAgents, isOfAnotherHost, lastAsk } from "./thread-agent.ts";
-import { heldFrom, ThreadCommands } from "./thread-commands.ts";
+import { type CommandPlace, ThreadCommands } from "./thread-commands.ts";
 import { type Target, targetOf } from "./thread-token.ts";
 import { titleWriter } from "./titles.ts";
+
+/** A call that starts a request. */
+interface RequestCall<Agent extends AnyAgent> {
+  readonly method: "ask" | "continueRequest";
+  readonly args: readonly unknown[];
+  readonly here: (used: Used<Agent>) => Promise<AgentRequest<AgentOutput<Agent>>>;
+  readonly signal: AbortSignal | undefined;
+  /** The time of an ask that waits in the inbox. */
+  readonly at?: AskTime["at"];
+}
+
+/** A call waits for the end of the lease of a dead holder, and then for the answer. */
+const LEASES_TO_WAIT = 2;
 
 /** The default number of recovered requests that run at once. */
 const RECOVER_CONCURRENCY = 16;
@@ -81,6 +96,7 @@ export class AgentHost<Agent extends AnyAgent = AnyAgent> extends ThreadCommands
   /** Threads to start at a deadline, and those whose holder may be dead: they are checked when its claim has expired. */
   readonly #due: DueThreads;
   readonly #signals: AskSignals;
+  protected override readonly calls: RemoteCalls;
 
   private constructor(options: HostOptions<Agent>) {
     super();
@@ -89,7 +105,7 @@ export class AgentHost<Agent extends AnyAgent = AnyAgent> extends ThreadCommands
     this.#warn = ignoreErrorsOf(options.warn ?? systemWarn);
     this.#agents = agentsOf(options);
     this.#signals = new AskSignals({
-      cancel: (id, requestId, why) => this.#threads.use(id, ({ server }) => server.cancel(requestId, why)),
+      cancel: (id, requestId, why) => this.cancel(id, requestId, why),
       isStopped: () => this.#threads.isStopped,
       warn: this.#warn,
     });
@@ -99,6 +115,15 @@ export class AgentHost<Agent extends AnyAgent = AnyAgent> extends ThreadCommands
     this.#threads = new LiveThreads(this.#agents, options, this.#ports, this.#due, (end) => {
       this.#signals.forget(end.requestId);
       if (end.kind === "request_completed") titles?.answered(end.threadId, end.agent);
+    });
+    const takeOver = (id: string) => this.#threads.takeOver(id);
+    const limitMs = Math.max(this.#claimWaitMs, LEASES_TO_WAIT * (options.leaseTtlMs ?? LEASE_TTL_MS));
+    this.calls = new RemoteCalls({
+      store: options.store,
+      ports: this.#ports,
+      stopped: this.stopped,
+      limitMs,
+      takeOver,
     });
   }
 
@@ -159,21 +184,12 @@ export class AgentHost<Agent extends AnyAgent = AnyAgent> extends ThreadCommands
     checkHostAskOptions(all);
     const { agent, ...relative } = all;
     const options = withDates(relative, this.#ports.clock());
-    const { signal, requestId, idempotencyRef } = options;
-    const ask = async ({ server, hosted }: Used<Agent>): Promise<AgentRequest<AgentOutput<Agent>>> => {
-      const request = await server.ask(content, ...([options] as AskArguments<AskOptions<AgentContext<Agent>>>)); // as it was given
-      if (signal !== undefined && request.state !== "done") this.#signals.follow(signal, threadId, request.id);
-      return hosted(request);
-    };
-    if (requestId === undefined && idempotencyRef === undefined) return this.#threads.use(threadId, ask, { agent });
-    try {
-      return await this.#threads.use(threadId, ask, { agent, claimWaitMs: 0 });
-    } catch (error) {
-      if (!ThreadHeldError.isInstance(error)) throw error;
-      const held = await this.#held(threadId, error, agent);
-      const known = (await repeatedAsk(held, content, all)) as AgentRequest<AgentOutput<Agent>> | undefined; // its result is of the definition's output
-      return known ?? this.#threads.use(threadId, ask, { agent });
-    }
+    const { signal, ...data } = options;
+    if (signal?.aborted) throw askAborted();
+    const here = async ({ server, hosted }: Used<Agent>): Promise<AgentRequest<AgentOutput<Agent>>> =>
+      hosted(await server.ask(content, ...([options] as AskArguments<AskOptions<AgentContext<Agent>>>))); // as it was given
+    const args = [content, { ...data, requestId: data.requestId ?? this.ids("req") }];
+    return this.#request(threadId, { method: "ask", args, here, signal, at: data.at }, agent);
   }
 
   /** Continues the last request of a thread, as `continueRequest` of a server does. */
@@ -182,52 +198,47 @@ export class AgentHost<Agent extends AnyAgent = AnyAgent> extends ThreadCommands
     requestId: string,
     options: Partial<AskOptions<AgentContext<Agent>>> = {},
   ): Promise<AgentRequest<AgentOutput<Agent>>> {
-    const { signal } = options;
     const dated = withDates(options, this.#ports.clock());
-    return this.#threads.use(threadId, async ({ server, hosted }) => {
-      const request = await server.continueRequest(requestId, dated);
-      if (signal !== undefined && request.state !== "done") this.#signals.follow(signal, threadId, request.id);
-      return hosted(request);
-    });
+    const { signal, ...data } = dated;
+    const args = [requestId, { ...data, requestId: data.requestId ?? this.ids("req") }];
+    const here = async ({ server, hosted }: Used<Agent>) => hosted(await server.continueRequest(requestId, dated));
+    return this.#request(threadId, { method: "continueRequest", args, here, signal, at: data.at });
   }
 
   /**
-   * The result of a request, as `result` of a server returns it. A request that has ended is read from the log while another
-   * process holds the thread; an open one is `thread_held` there.
+   * The result of a request, as `result` of a server returns it. While another process holds the thread, the request is followed
+   * in the log.
    */
   async result(
     threadId: string,
     requestId: string,
     options: ResultOptions = {},
   ): Promise<RequestResult<AgentOutput<Agent>>> {
-    try {
-      return await this.command(threadId, "result", (server) => server.result(requestId, options));
-    } catch (error) {
+    checkResultOptions(options);
+    const here = ({ server }: Used<Agent>) => server.result(requestId, options);
+    return this.#threads.use(threadId, here, { claimWaitMs: 0 }).catch(async (error: unknown) => {
       if (!ThreadHeldError.isInstance(error)) throw error;
-      const result = await resultElsewhere(await this.#held(threadId, error), requestId, options);
+      this.#checkHolder(threadId);
+      const request = await this.calls.request(threadId, requestId, await this.#agentOf(threadId));
+      const result = await resultOfKnown(request, options, this.#ports);
       return result as RequestResult<AgentOutput<Agent>>; // the result has the output type of the definition
-    }
-  }
-
-  async #held(threadId: string, held: ThreadHeldError, wanted?: string): Promise<Parameters<typeof repeatedAsk>[0]> {
-    return {
-      ...this.#log,
-      threadId,
-      agent: await this.#agentOf(threadId, wanted),
-      stopped: this.stopped,
-      held,
-    };
+    });
   }
 
   /** Resumes the open request; undefined when there is none. With a token, it must be the request of the token. */
   async resume(threadIdOrToken: string): Promise<AgentRequest<AgentOutput<Agent>> | undefined> {
     const { threadId, requestId, agent } = await this.#target(threadIdOrToken);
-    const resumed = async ({ server, hosted }: Used<Agent>) => {
-      const { request } = server;
-      const isOf = request !== undefined && (requestId === undefined || request.id === requestId);
-      return isOf ? hosted(request) : undefined;
-    };
-    return this.#threads.use(threadId, resumed, { agent }).catch(this.#unlessAsked(threadId, undefined));
+    const isOf = (request: AgentRequest): boolean => requestId === undefined || request.id === requestId;
+    const resumed = async ({ server: { request }, hosted }: Used<Agent>) =>
+      request !== undefined && isOf(request) ? hosted(request) : undefined;
+    try {
+      return await this.#threads.use(threadId, resumed, { agent, claimWaitMs: 0 });
+    } catch (error) {
+      if (!ThreadHeldError.isInstance(error)) return this.unlessAsked(threadId, undefined)(error);
+      this.#checkHolder(threadId);
+      const request = await this.calls.openRequest(threadId, await this.#agentOf(threadId, agent));
+      return request && isOf(request) ? (request as AgentRequest<AgentOutput<Agent>>) : undefined; // it has the output type of the definition
+    }
   }
 
   /**
@@ -272,7 +283,7 @@ export class AgentHost<Agent extends AnyAgent = AnyAgent> extends ThreadCommands
     if (typeof of !== "string") return listWaiting(this.#options.store, this.#ports, of);
     const isLive = this.#threads.live(of) !== undefined;
     const calls = this.#viewed(of).then(({ agent }) => (isLive ? waitingCalls(agent) : storedWaitingCalls(agent)));
-    return calls.catch(this.#unlessAsked(of, []));
+    return calls.catch(this.unlessAsked(of, []));
   }
 
   /**
@@ -291,7 +302,7 @@ export class AgentHost<Agent extends AnyAgent = AnyAgent> extends ThreadCommands
   /** The usage of all requests of a thread. Claims nothing. */
   async usage(threadId: string): Promise<ThreadUsage> {
     checkName("threadId", threadId);
-    const priced = await this.#agentOf(threadId).catch(this.#unlessAsked<Pick<AnyAgent, "limits">>(threadId, {}));
+    const priced = await this.#agentOf(threadId).catch(this.unlessAsked<Pick<AnyAgent, "limits">>(threadId, {}));
     return usageOfThread(this.#options.store, threadId, priced);
   }
 
@@ -327,7 +338,7 @@ export class AgentHost<Agent extends AnyAgent = AnyAgent> extends ThreadCommands
   /** The permission rules of a thread, as `server.rules` lists them. Claims nothing. */
   async rules(threadId: string): Promise<readonly PermissionRule[]> {
     const agent = await this.#read(threadId);
-    const of = await this.#agentOf(threadId).catch(this.#unlessAsked(threadId, undefined));
+    const of = await this.#agentOf(threadId).catch(this.unlessAsked(threadId, undefined));
     return rulesOf({ ...agent, settings: { modes: of?.modes, ...agent.settings } });
   }
 
@@ -335,46 +346,6 @@ export class AgentHost<Agent extends AnyAgent = AnyAgent> extends ThreadCommands
   async advance(threadId: string, options: AdvanceOptions = {}): Promise<Advanced> {
     checkAdvanceOptions(options);
     return this.#threads.use(threadId, ({ loop }) => advanceLoop(loop, options), { claimWaitMs: 0 });
-  }
-
-  /**
-   * The waiting asks, messages and context operations of a thread, in order. Claims nothing: any process may list,
-   * amend and withdraw them.
-   */
-  pending(threadId: string): Promise<readonly PendingCommand[]> {
-    return pendingCommands(this.#place(threadId));
-  }
-
-  /** Replaces the content of a waiting ask or message. If it was delivered in the meantime, it is `command_settled`. */
-  async amend(threadId: string, id: string, change: Content | CommandChange): Promise<void> {
-    await this.#threads.reread(threadId, await amendCommand(this.#place(threadId), id, change));
-  }
-
-  /** Withdraws a waiting command. If it was delivered in the meantime, it is `command_settled`. */
-  async withdraw(threadId: string, id: string): Promise<void> {
-    await this.#threads.reread(threadId, await withdrawCommand(this.#place(threadId), id));
-  }
-
-  /** Cancels the request of a thread, as `cancel` of a server does. While another process runs it: `thread_held`. */
-  cancel(
-    threadId: string,
-    requestId: string | undefined,
-    reason: string | undefined,
-    options: CancelRequestOptions & { readonly pending: "return" },
-  ): Promise<readonly PendingCommand[]>;
-  cancel(threadId: string, requestId?: string, reason?: string, options?: CancelRequestOptions): Promise<boolean>;
-  cancel(
-    threadId: string,
-    requestId?: string,
-    reason?: string,
-    options?: CancelRequestOptions,
-  ): Promise<boolean | readonly PendingCommand[]> {
-    const cancelled = this.command<boolean | readonly PendingCommand[]>(threadId, "cancel", (server) =>
-      server.cancel(requestId, reason, options),
-    );
-    return cancelled.catch(
-      this.#unlessAsked<boolean | readonly PendingCommand[]>(threadId, options?.pending === "return" ? [] : false),
-    );
   }
 
   /** Ends work that has begun, as `stop` of a server does, and releases all threads. */
@@ -390,9 +361,9 @@ export class AgentHost<Agent extends AnyAgent = AnyAgent> extends ThreadCommands
     await this.stop();
   }
 
-  #place(threadId: string): Parameters<typeof pendingCommands>[0] {
+  protected override place(threadId: string): CommandPlace {
     checkName("threadId", threadId);
-    return { store: this.#options.store, ports: this.#ports, threadId };
+    return { ...this.#log, threadId, reread: (isTimed) => this.#threads.reread(threadId, isTimed) };
   }
 
   /** Reads a thread that is live here, or else from the store. */
@@ -418,7 +389,7 @@ export class AgentHost<Agent extends AnyAgent = AnyAgent> extends ThreadCommands
   }
 
   /** A thread without any ask needs no agent for this answer. */
-  #unlessAsked<Answer>(threadId: string, answer: Answer): (error: unknown) => Promise<Answer> {
+  protected override unlessAsked<Answer>(threadId: string, answer: Answer): (error: unknown) => Promise<Answer> {
     return async (error) => {
       const isNeeded = !RequestError.isInstance(error) || error.code !== "agent_required";
       if (isNeeded || (await lastAsk(this.#log, threadId)) !== undefined) throw error;
@@ -451,13 +422,40 @@ export class AgentHost<Agent extends AnyAgent = AnyAgent> extends ThreadCommands
     }
   }
 
-  protected override command<Answer>(
+  protected override readonly ids = (kind: string): string => this.#ports.ids(kind);
+
+  protected override use<Answer>(
     threadId: string,
-    what: string,
-    send: (server: AgentServer<Agent>) => Promise<Answer> | Answer,
+    use: (server: AgentServer<Agent>) => Promise<Answer>,
   ): Promise<Answer> {
-    const sent = this.#threads.use(threadId, async ({ server }) => send(server), { claimWaitMs: 0 });
-    return sent.catch(heldFrom(what));
+    return this.#threads.use(threadId, ({ server }) => use(server), { claimWaitMs: 0 });
+  }
+
+  /** Starts a request here. While another process runs one on the thread, the call is sent to that process. */
+  async #request(
+    threadId: string,
+    { here, signal, ...call }: RequestCall<Agent>,
+    agent?: string,
+  ): Promise<AgentRequest<AgentOutput<Agent>>> {
+    for (;;) {
+      try {
+        const request = await this.#threads.use(threadId, here, { agent, claimWaitMs: 0 });
+        if (signal !== undefined && request.state !== "done") this.#signals.follow(signal, threadId, request.id);
+        return request;
+      } catch (error) {
+        if (!ThreadHeldError.isInstance(error)) throw error;
+        const request = await this.calls.start(threadId, call, error, () => this.#agentOf(threadId, agent));
+        if (request === undefined) continue;
+        if (signal !== undefined) this.#signals.follow(signal, threadId, request.id);
+        const forget = (): void => this.#signals.forget(request.id);
+        request.result.then(forget, forget);
+        return request as AgentRequest<AgentOutput<Agent>>; // the result has the output type of the definition
+      }
+    }
+  }
+
+  protected override keepTool(threadId: string, name: string, tool: RegisteredTool): void {
+    this.#threads.keepTool(threadId, name, tool);
   }
 
   /** The holder may have died when a decision was written. Then this host resumes the request. */

@@ -16,7 +16,7 @@ import { AgentServer } from "../server/agent-server.ts";
 import type { ServerOptions, StopOptions } from "../server/options.ts";
 import { rereadInbox } from "../server/pending.ts";
 import { factsOf } from "../server/request-values.ts";
-import { LEASE_TTL_MS } from "../server/start.ts";
+import { LEASE_TTL_MS, type StartHooks } from "../server/start.ts";
 import { NodeLease } from "../session/node-lease.ts";
 import { inTime, untilAborted } from "../time-limits.ts";
 import { reschedule } from "./advance.ts";
@@ -211,6 +211,12 @@ export class LiveThreads<Agent extends AnyAgent> {
     await this.takeOver(threadId).catch(() => undefined); // another process holds it
   }
 
+  /** Keeps the code of a tool for the time when the thread is live here. */
+  keepTool(threadId: string, name: string, tool: RegisteredTool): void {
+    const tools = this.#live.get(threadId)?.registered ?? this.#registered.get(threadId) ?? new Map();
+    this.#registered.set(threadId, tools.set(name, tool));
+  }
+
   async stop(options: StopOptions): Promise<void> {
     this.#isStopped = true;
     for (const [threadId, live] of this.#live) {
@@ -291,14 +297,24 @@ export class LiveThreads<Agent extends AnyAgent> {
       const asked = await this.#asked(threadId, thread);
       if (asked !== undefined && asked !== agent.name) throw agentMismatch(threadId, asked, agent.name, true);
     };
+    // A thread that runs nothing is released for the process that asks: that process then has the stream of the answer.
+    const answerCall: StartHooks["answerCall"] = async (call, perform) => {
+      const mayRelease = call.method === "ask" || call.method === "continueRequest";
+      if (!mayRelease || live.users > 0 || live.thread?.current?.state === "running") return perform();
+      return { outcome: { status: "released" }, after: () => this.#releaseFor(threadId, live) };
+    };
     const server = AgentServer.open<Agent>(
       { ...this.#options, ...own, agent, threadId, signal: live.wanted.signal },
-      { lost, opened, listen, wake, first, registered: live.registered, lease: this.#lease },
+      { lost, opened, listen, wake, first, registered: live.registered, lease: this.#lease, answerCall },
     );
     server.catch(() => {
       if (this.#live.get(threadId) === live) this.#live.delete(threadId); // the next caller tries again
     });
     return server;
+  }
+
+  #releaseFor(threadId: string, live: Live<Agent>): void {
+    if (live.users === 0 && live.thread?.current?.state !== "running") this.#release(threadId, live, { graceMs: 0 });
   }
 
   /** Releases an idle thread after a while. A waiting request needs no process: it is in the log. */

@@ -75,4 +75,6 @@ export interface HostGetOptions<Context = unknown> extends AgentChoice {
   readonly tools?: Tools | undefined;
   /** Cancels the open request, and replaces the signal of its ask. Default: the signal of the ask. */
   readonly signal?: AbortSignal | undefined;
+  /** How long to wait for the process that holds the thread, in milliseconds. Default: `claimWaitMs` of the host. */
+  readonly claimWaitMs?: number | undefined;
 }

@@ -3,18 +3,52 @@ import type { AnyTool } from "../../agent/definition/tool.ts";
 import type { Usage } from "../../agent/model-call.ts";
 import type { BranchOptions } from "../../lanes/branch.ts";
 import type { ContextOperation } from "../../lanes/context-operation.ts";
+import { toolSetting } from "../../lanes/setting.ts";
 import type { ContextPolicyInput } from "../../projection/policy/fields.ts";
+import type { CommandOutcome } from "../../stores/command.ts";
 import { ThreadHeldError } from "../../stores/errors.ts";
-import type { Content } from "../../thread/message.ts";
+import type { ThreadStore } from "../../stores/port.ts";
+import type { JsonValue } from "../../thread/json.ts";
+import type { Content, ToolSpec } from "../../thread/message.ts";
+import type { RegisteredTool } from "../perform/scene.ts";
+import type { RuntimePorts } from "../ports.ts";
 import type { SteerAnswer } from "../request/request.ts";
 import type { AgentServer } from "../server/agent-server.ts";
 import type { CutAnswer, OperationAnswer } from "../server/modify.ts";
-import type { CutOptions, Decider, SettingOptions, SteerOptions } from "../server/options.ts";
+import type {
+  CancelRequestOptions,
+  CommandChange,
+  CutOptions,
+  Decider,
+  SettingOptions,
+  SteerOptions,
+} from "../server/options.ts";
+import { amendCommand, type PendingCommand, pendingCommands, withdrawCommand } from "../server/pending.ts";
+import { factsOf } from "../server/request-values.ts";
 import type { SummarizeOptions } from "../server/summarize-range.ts";
+import type { RemoteCalls } from "./remote-calls.ts";
+
+/** The inbox of a thread, and how the thread reads it again where it is live. */
+export interface CommandPlace {
+  readonly store: ThreadStore;
+  readonly ports: RuntimePorts;
+  readonly threadId: string;
+  readonly reread: (isTimed: boolean) => Promise<void>;
+}
+
+/** A method of a server: its name and arguments for another process, and how this process makes its answer. */
+export interface ThreadCall<Agent extends AnyAgent, Answer> {
+  readonly method: string;
+  readonly args: readonly unknown[] | (() => Promise<readonly unknown[]>);
+  /** Calls the method in this process. */
+  readonly here: (server: AgentServer<Agent>) => Promise<Answer>;
+  /** The answer that another process has sent. Default: as it was sent. */
+  readonly answer?: (value: JsonValue | undefined, calls: RemoteCalls) => Answer;
+}
 
 /**
- * The methods of a server with the thread id first. They need the claim of the thread: while another process runs it, they are
- * refused as `thread_held`.
+ * The methods of a server with the thread id first. While another process runs the thread, they are sent to that process
+ * through the inbox of the thread, and answered by it.
  */
 export abstract class ThreadCommands<Agent extends AnyAgent> {
   protected readonly stopping = new AbortController();
@@ -24,21 +58,116 @@ export abstract class ThreadCommands<Agent extends AnyAgent> {
     return this.stopping.signal;
   }
 
-  /** Sends a command to the server of a thread. Does not wait for the claim of another process. */
-  protected abstract command<Answer>(
+  protected abstract readonly ids: (kind: string) => string;
+
+  protected abstract readonly calls: RemoteCalls;
+
+  /** Uses the server of a thread. If another process holds the thread, it is `thread_held` at once. */
+  protected abstract use<Answer>(
     threadId: string,
-    what: string,
-    send: (server: AgentServer<Agent>) => Promise<Answer> | Answer,
+    use: (server: AgentServer<Agent>) => Promise<Answer>,
   ): Promise<Answer>;
+
+  /** A thread without any ask needs no agent for this answer. */
+  protected abstract unlessAsked<Answer>(threadId: string, answer: Answer): (error: unknown) => Promise<Answer>;
+
+  protected abstract place(threadId: string): CommandPlace;
+
+  /** Calls a method of the server of a thread, here or in the process that holds the thread. */
+  protected async command<Answer>(threadId: string, call: ThreadCall<Agent, Answer>): Promise<Answer> {
+    try {
+      return await this.use(threadId, call.here);
+    } catch (error) {
+      if (!ThreadHeldError.isInstance(error)) throw error;
+      const { value } = await this.#send(threadId, call, error);
+      return call.answer === undefined ? (value as Answer) : call.answer(value, this.calls); // as the method returned it
+    }
+  }
+
+  /** Sends a call to the process that holds the thread. */
+  async #send(
+    threadId: string,
+    { method, args }: Pick<ThreadCall<Agent, unknown>, "method" | "args">,
+    { holder, until }: ThreadHeldError,
+  ): Promise<CommandOutcome> {
+    const held = new ThreadHeldError(threadId, holder, until, method);
+    return this.calls.call(threadId, { method, args: typeof args === "function" ? await args() : args }, held);
+  }
+
+  /** Cancels the request of a thread, as `cancel` of a server does. While another process runs it: `thread_held`. */
+  cancel(
+    threadId: string,
+    requestId: string | undefined,
+    reason: string | undefined,
+    options: CancelRequestOptions & { readonly pending: "return" },
+  ): Promise<readonly PendingCommand[]>;
+  cancel(threadId: string, requestId?: string, reason?: string, options?: CancelRequestOptions): Promise<boolean>;
+  cancel(
+    threadId: string,
+    requestId?: string,
+    reason?: string,
+    options?: CancelRequestOptions,
+  ): Promise<boolean | readonly PendingCommand[]> {
+    const none = options?.pending === "return" ? [] : false;
+    const here = (server: AgentServer<Agent>) => server.cancel(requestId, reason, options);
+    const call = this.#ending("cancel", threadId, requestId, [reason, options], here);
+    return this.command(threadId, call).catch(this.unlessAsked<boolean | readonly PendingCommand[]>(threadId, none));
+  }
+
+  /** Ends the request of a thread with the results so far, as `finish` of a server does. */
+  finish(threadId: string, requestId?: string): Promise<boolean> {
+    const here = (server: AgentServer<Agent>) => server.finish(requestId);
+    return this.command(threadId, this.#ending("finish", threadId, requestId, [], here));
+  }
+
+  /** A call that ends a request. It names the request, because it may be performed twice and must not end the next one. */
+  #ending<Answer>(
+    method: string,
+    threadId: string,
+    requestId: string | undefined,
+    more: readonly unknown[],
+    here: ThreadCall<Agent, Answer>["here"],
+  ): ThreadCall<Agent, Answer> {
+    let isOpen = false;
+    const args = async (): Promise<readonly unknown[]> => {
+      const open = await this.calls.openId(threadId);
+      isOpen = open !== undefined && open === (requestId ?? open);
+      return [requestId ?? open, ...more];
+    };
+    const answer = (value: JsonValue | undefined) => (value === false ? isOpen : value) as Answer; // as the method returned it
+    return { method, args, here, answer };
+  }
+
+  /**
+   * The waiting asks, messages and context operations of a thread, in order. Claims nothing: any process may list,
+   * amend and withdraw them.
+   */
+  pending(threadId: string): Promise<readonly PendingCommand[]> {
+    return pendingCommands(this.place(threadId));
+  }
+
+  /** Replaces the content of a waiting ask or message. If it was delivered in the meantime, it is `command_settled`. */
+  async amend(threadId: string, id: string, change: Content | CommandChange): Promise<void> {
+    const place = this.place(threadId);
+    await place.reread(await amendCommand(place, id, change));
+  }
+
+  /** Withdraws a waiting command. If it was delivered in the meantime, it is `command_settled`. */
+  async withdraw(threadId: string, id: string): Promise<void> {
+    const place = this.place(threadId);
+    await place.reread(await withdrawCommand(place, id));
+  }
 
   /** Revokes a permission rule of a thread; false when no rule has this id. */
   revokeRule(threadId: string, id: string, options?: Decider): Promise<boolean> {
-    return this.command(threadId, "revokeRule", (server) => server.revokeRule(id, options));
+    const here = (server: AgentServer<Agent>) => server.revokeRule(id, options);
+    return this.command(threadId, { method: "revokeRule", args: [id, options], here });
   }
 
   /** Cuts an answer of a thread to what was spoken or read. */
   cutAnswer(threadId: string, options: CutOptions): Promise<CutAnswer> {
-    return this.command(threadId, "cutAnswer", (server) => server.cutAnswer(options));
+    const args = [{ ...options, opId: options?.opId ?? this.ids("op") }];
+    return this.command(threadId, { method: "cutAnswer", args, here: (server) => server.cutAnswer(options) });
   }
 
   /** Adds a message of the user to the running request of a thread. */
@@ -47,22 +176,17 @@ export abstract class ThreadCommands<Agent extends AnyAgent> {
     content: Content,
     options?: SteerOptions & { readonly skip?: boolean },
   ): Promise<SteerAnswer> {
-    return this.command(threadId, "steer", (server) => server.steer(content, options));
+    return this.#steer(threadId, "steer", [content, options], (server) => server.steer(content, options));
   }
 
   /** Adds a message of another source, which the log names. */
   inject(threadId: string, content: Content, options: Parameters<AgentServer["inject"]>[1]): Promise<SteerAnswer> {
-    return this.command(threadId, "inject", (server) => server.inject(content, options));
+    return this.#steer(threadId, "inject", [content, options], (server) => server.inject(content, options));
   }
 
   /** Adds a message for the end of the request. */
   followUp(threadId: string, content: Content, options?: SteerOptions): Promise<SteerAnswer> {
-    return this.command(threadId, "followUp", (server) => server.followUp(content, options));
-  }
-
-  /** Ends the request of a thread with the results so far, as `finish` of a server does. */
-  finish(threadId: string, requestId?: string): Promise<boolean> {
-    return this.command(threadId, "finish", (server) => server.finish(requestId));
+    return this.#steer(threadId, "followUp", [content, options], (server) => server.followUp(content, options));
   }
 
   /** Changes the context of a lane, as `modifyContext` of a server does. */
@@ -70,12 +194,17 @@ export abstract class ThreadCommands<Agent extends AnyAgent> {
     threadId: string,
     operation: Partial<ContextOperation> & Pick<ContextOperation, "operation">,
   ): Promise<OperationAnswer> {
-    return this.command(threadId, "modifyContext", (server) => server.modifyContext(operation));
+    const args = [{ ...operation, opId: operation?.opId ?? this.ids("op") }];
+    return this.#operate(threadId, "modifyContext", args, (server) => server.modifyContext(operation));
   }
 
   /** Begins a new lane at an entry, and makes it active. */
   branch(threadId: string, options: BranchOptions): Promise<OperationAnswer & { readonly lane: string }> {
-    return this.command(threadId, "branch", (server) => server.branch(options));
+    const { opId = this.ids("op"), lane = options?.opId ?? this.ids("lane") } = options ?? {};
+    const args = [{ ...options, opId, lane }];
+    const here = (server: AgentServer<Agent>) => server.branch(options);
+    const answer = (value: JsonValue | undefined, calls: RemoteCalls) => ({ ...calls.operated(threadId, value), lane });
+    return this.command(threadId, { method: "branch", args, here, answer });
   }
 
   /**
@@ -83,17 +212,19 @@ export abstract class ThreadCommands<Agent extends AnyAgent> {
    * lane that the thread lacks is `context_op_lane_unknown`.
    */
   switchBranch(threadId: string, lane: string): Promise<OperationAnswer> {
-    return this.command(threadId, "switchBranch", (server) => server.switchBranch(lane));
+    return this.#operate(threadId, "switchBranch", [lane], (server) => server.switchBranch(lane));
   }
 
   /** Clears the context of the model. The thread keeps everything. */
   reset(threadId: string): Promise<OperationAnswer> {
-    return this.command(threadId, "reset", (server) => server.reset());
+    const resultContext = { id: this.ids("ctx"), entries: [] };
+    return this.modifyContext(threadId, { operation: { type: "replace", reason: "manual", resultContext } });
   }
 
   /** Writes a summary of the entries up to `toSeq`. */
   summarize(threadId: string, options?: SummarizeOptions): Promise<{ readonly seq: number; readonly usage: Usage }> {
-    return this.command(threadId, "summarize", (server) => server.summarize(options));
+    const { signal: _ofThisProcess, ...data } = options ?? {};
+    return this.command(threadId, { method: "summarize", args: [data], here: (server) => server.summarize(options) });
   }
 
   /** Sets the policy of a thread, or of one of its lanes. Null removes it. */
@@ -102,12 +233,14 @@ export abstract class ThreadCommands<Agent extends AnyAgent> {
     policy: ContextPolicyInput | null,
     options?: SettingOptions,
   ): Promise<OperationAnswer> {
-    return this.command(threadId, "setContextPolicy", (server) => server.setContextPolicy(policy, options));
+    const here = (server: AgentServer<Agent>) => server.setContextPolicy(policy, options);
+    return this.#operate(threadId, "setContextPolicy", [policy, options], here);
   }
 
   /** The same for the system prompt. */
   setSystemPrompt(threadId: string, systemPrompt: string | null, options?: SettingOptions): Promise<OperationAnswer> {
-    return this.command(threadId, "setSystemPrompt", (server) => server.setSystemPrompt(systemPrompt, options));
+    const here = (server: AgentServer<Agent>) => server.setSystemPrompt(systemPrompt, options);
+    return this.#operate(threadId, "setSystemPrompt", [systemPrompt, options], here);
   }
 
   /** The same for the model: its name, or a list of names. */
@@ -116,30 +249,52 @@ export abstract class ThreadCommands<Agent extends AnyAgent> {
     model: string | readonly string[] | null,
     options?: SettingOptions,
   ): Promise<OperationAnswer> {
-    return this.command(threadId, "setModel", (server) => server.setModel(model, options));
+    const here = (server: AgentServer<Agent>) => server.setModel(model, options);
+    return this.#operate(threadId, "setModel", [model, options], here);
   }
 
   /** The same for a mode of the agent. */
   setMode(threadId: string, mode: string | null, options?: SettingOptions): Promise<OperationAnswer> {
-    return this.command(threadId, "setMode", (server) => server.setMode(mode, options));
+    return this.#operate(threadId, "setMode", [mode, options], (server) => server.setMode(mode, options));
   }
 
   /** The same for a tool. Its code stays in this process, also when the thread is released. */
   registerTool(threadId: string, name: string, tool: AnyTool, options?: SettingOptions): Promise<OperationAnswer> {
-    return this.command(threadId, "registerTool", (server) => server.registerTool(name, tool, options));
+    const here = (server: AgentServer<Agent>) => server.registerTool(name, tool, options);
+    const args = async (): Promise<readonly unknown[]> => {
+      const { tools } = await factsOf({ [name]: tool });
+      const setting = toolSetting(tools[0] as ToolSpec); // one for each tool
+      this.keepTool(threadId, name, { tool, hash: setting.hash });
+      return [setting, options ?? {}];
+    };
+    return this.#operate(threadId, "set", args, here);
   }
+
+  /** Keeps the code of a tool that another process has registered on the thread for this one. */
+  protected abstract keepTool(threadId: string, name: string, tool: RegisteredTool): void;
 
   /** Removes a tool from a thread. */
   unregisterTool(threadId: string, name: string, options?: SettingOptions): Promise<OperationAnswer> {
-    return this.command(threadId, "unregisterTool", (server) => server.unregisterTool(name, options));
+    const here = (server: AgentServer<Agent>) => server.unregisterTool(name, options);
+    return this.#operate(threadId, "unregisterTool", [name, options], here);
   }
-}
 
-/** Rethrows an error. If another process holds the thread, it names the command. */
-export function heldFrom(command: string): (error: unknown) => never {
-  return (error) => {
-    if (!ThreadHeldError.isInstance(error) || error.requestId !== undefined) throw error;
-    const { threadId = "", holder, until } = error;
-    throw new ThreadHeldError(threadId, holder, until, undefined, command);
-  };
+  #operate(
+    threadId: string,
+    method: string,
+    args: ThreadCall<Agent, OperationAnswer>["args"],
+    here: (server: AgentServer<Agent>) => Promise<OperationAnswer>,
+  ): Promise<OperationAnswer> {
+    return this.command(threadId, { method, args, here, answer: (value, calls) => calls.operated(threadId, value) });
+  }
+
+  #steer(
+    threadId: string,
+    method: string,
+    [content, options]: readonly [Content, SteerOptions | undefined],
+    here: (server: AgentServer<Agent>) => Promise<SteerAnswer>,
+  ): Promise<SteerAnswer> {
+    const args = [content, { ...options, id: options?.id ?? this.ids("steer") }];
+    return this.command(threadId, { method, args, here, answer: (value, calls) => calls.steered(threadId, value) });
+  }
 }

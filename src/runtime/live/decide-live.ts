@@ -1,7 +1,7 @@
 import { heldFor } from "../../agent/react/call-context.ts";
 import { opIdReused } from "../../agent/react/operations.ts";
 import type { ConsumedCommand } from "../../stores/command.ts";
-import { CommandError } from "../../stores/errors.ts";
+import { CommandError, ConflictError } from "../../stores/errors.ts";
 import type { JsonObject } from "../../thread/json.ts";
 import {
   advanceAsks,
@@ -103,6 +103,10 @@ function decide(decision: Decision, signal: LiveSignal, moment: Moment): Decisio
       return opened(decision, signal, moment.threadId);
     case "ask":
       return queueAsk(decision, signal.ask, moment);
+    case "call":
+      // Otherwise the row is read again, here or by the next process.
+      if (live.stopping !== undefined || live.broken !== undefined) return decision;
+      return effects(decision, { ...signal, type: "perform_call" });
     case "wake":
       return wakeThread(decision, moment);
     case "withdraw":
@@ -176,7 +180,7 @@ function writeOutcomes(
   const change = isOpen
     ? rescheduled(live, agent, { consumes })
     : { schedule: scheduleAfter(live, agent, { consumes }) };
-  return wait(decision, { type: "consume", consumes, then }, (id) => {
+  return wait(decision, { type: "consume", consumes, then, metadata }, (id) => {
     return { type: "append", id, before: agent, after: agent, metadata, consumes, posts: [], ...change };
   });
 }
@@ -261,6 +265,9 @@ function answered(decision: Decision, signal: Extract<LiveSignal, { readonly id:
   }
 }
 
+/** Another process has written entries. They are read before anything else is decided. */
+const READ_ENTRIES: LiveSignal = { type: "agent", signal: { type: "notice" } };
+
 function holdFailed(decision: Decision, hold: Hold, error: unknown, moment: Moment): Decision {
   switch (hold.type) {
     case "append":
@@ -277,9 +284,12 @@ function holdFailed(decision: Decision, hold: Hold, error: unknown, moment: Mome
     case "post_ask":
       return askNotPosted(isPermanent(error) ? breakDown(decision, error) : decision, hold.askId, error);
     case "consume": {
+      const { type, consumes, then, metadata } = hold;
+      if (ConflictError.isInstance(error) && error.actual > decision.live.agent.thread.rev)
+        return followedBy(decision, READ_ENTRIES, { type, consumes, then, metadata });
       // Another process has withdrawn one of the rows, or the store is away: read the rows again.
-      const emitted = effects(decision, ...hold.then);
-      return CommandError.isInstance(error) ? withoutRows(emitted, hold.consumes) : breakDown(emitted, error);
+      const emitted = effects(decision, ...then);
+      return CommandError.isInstance(error) ? withoutRows(emitted, consumes) : breakDown(emitted, error);
     }
     case "read_inbox":
       if (hold.turn !== undefined) return failTurn(decision, hold.turn, error, moment);

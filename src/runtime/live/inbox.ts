@@ -12,7 +12,7 @@ import { postedOptions, timeOfAsk } from "../ask-options.ts";
 import { checkAuthor } from "../author.ts";
 import { requestCancelled } from "../request/request-error.ts";
 import { effects, followedBy, update, wait } from "./decision.ts";
-import type { CallerAnswer, Hold, Live, QueuedAsk, Turn } from "./live.ts";
+import type { CallerAnswer, Hold, Live, QueuedAsk, RemoteCall, Turn } from "./live.ts";
 import { removeRequestTools } from "./request-state.ts";
 import { scheduledRow } from "./schedule.ts";
 import type { Decision, Effect, LiveSignal } from "./signal.ts";
@@ -42,10 +42,16 @@ export function rowOfAsk(
   return { id, type: "ask", ...({ content, options, ...optional } as JsonObject) }; // checked options are JSON
 }
 
+/** The row of a remote call. */
+export function rowOfCall(id: string, { method, args, isLocal }: RemoteCall): CommandInput {
+  return { id, type: "call", method, args, ...(isLocal && { local: true }) };
+}
+
 /** The content of a row. Any process can post one, so its body may be malformed. */
 type RowContent =
   | { readonly type: "command"; readonly signal: WaitingCommand["signal"] }
   | { readonly type: "ask"; readonly ask: QueuedAsk }
+  | { readonly type: "call"; readonly call: RemoteCall }
   /** `onRequestEnd` was not called yet. */
   | { readonly type: "end"; readonly requestId: string }
   | { readonly type: "malformed"; readonly message: string }
@@ -56,6 +62,7 @@ export function contentOfRow({ id, type, body, postedAt }: Command): RowContent 
   try {
     if (type === "steer") return { type: "command", signal: { type, id, ...steerIn(body) } };
     if (type === "ask") return { type, ask: askIn(id, body, postedAt) };
+    if (type === "call") return { type, call: callIn(body) };
     if (type === "request_end") return { type: "end", requestId: String(body["requestId"]) };
   } catch (error) {
     const isKnown = HeddleError.isInstance(error) || error instanceof UnreadablePayload;
@@ -79,6 +86,11 @@ function steerIn({ steer, content, author, requestId, source, refs, skip, key, w
     ...(steer === "inject" && typeof key === "string" && { key }),
     ...(steer === "inject" && wake === true && { wake }),
   };
+}
+
+function callIn({ method, args, local }: JsonObject): RemoteCall {
+  if (typeof method === "string" && Array.isArray(args)) return { method, args, isLocal: local === true };
+  throw new UnreadablePayload("a call needs a method and a list of arguments");
 }
 
 /** The id of an ask that has no caller in this process. */
@@ -123,6 +135,12 @@ export function consumedBy({ inbox }: Live, directives: readonly Directive[]): r
 export function consumedAsk({ inbox }: Live, ask: QueuedAsk, outcome: CommandEnd): readonly ConsumedCommand[] {
   const revision = ask.row === "waits" ? inbox.get(ask.requestId) : undefined;
   return revision === undefined ? [] : [{ id: ask.requestId, outcome, revision }];
+}
+
+/** Whether these rows are those that the value knows. Rows of unknown types do not count. */
+export function isInboxRead({ inbox }: Live, rows: readonly Command[]): boolean {
+  const now = inboxOf(rows);
+  return now.size === inbox.size && [...now].every(([id, revision]) => inbox.get(id) === revision);
 }
 
 /** The rows that are known to wait. */
@@ -332,6 +350,8 @@ function signalsOf(commands: readonly Command[]): readonly LiveSignal[] {
     if (content.type === "end") return [{ type: "ended", requestId: content.requestId, commandId: row.id }];
     if (content.type === "command") return [{ type: "agent", signal: content.signal }];
     if (content.type === "ask") return [{ type: "ask", ask: content.ask }];
+    if (content.type === "call")
+      return [{ type: "call", commandId: row.id, revision: row.revision, call: content.call }];
     return refusal(row, content);
   });
 }

@@ -6,7 +6,7 @@ import type { CommandEnd, DeferredCommand, Failure, Signal, StoredRequestOptions
 import type { ContextOperation } from "../../lanes/context-operation.ts";
 import type { ConsumedCommand } from "../../stores/command.ts";
 import type { Entry, Refs } from "../../thread/entry.ts";
-import type { JsonValue } from "../../thread/json.ts";
+import type { JsonObject, JsonValue } from "../../thread/json.ts";
 import type { Author, Content } from "../../thread/message.ts";
 
 /** The specifications of a set of tools, for the model, and how their calls are handled. */
@@ -120,6 +120,14 @@ export type Command =
       readonly isAhead?: boolean;
     };
 
+/** A call of a method of the server of a thread, sent by a process that does not hold it. Arguments are JSON; null for none. */
+export interface RemoteCall {
+  readonly method: string;
+  readonly args: readonly JsonValue[];
+  /** Only the caller has all values of this call: release the thread for it. */
+  readonly isLocal: boolean;
+}
+
 /** Answers to callers. */
 export type CallerAnswer =
   | {
@@ -145,7 +153,12 @@ export type Hold = { readonly id: string } & (
   | { readonly type: "post"; readonly turn: Turn; readonly commandId: string; readonly replaces: string | undefined }
   | { readonly type: "post_ask"; readonly askId: string }
   /** The effects come when the outcomes are durable. */
-  | { readonly type: "consume"; readonly consumes: readonly ConsumedCommand[]; readonly then: readonly CallerAnswer[] }
+  | {
+      readonly type: "consume";
+      readonly consumes: readonly ConsumedCommand[];
+      readonly then: readonly CallerAnswer[];
+      readonly metadata: JsonObject;
+    }
   /** `turn`: to be decided again. Or `reply`: the caller that waits. */
   | { readonly type: "read_inbox"; readonly turn: Turn | undefined; readonly reply?: string }
   | { readonly type: "catch_up"; readonly turn: Turn; readonly step: Step | undefined; readonly error: unknown }

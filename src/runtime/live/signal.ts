@@ -10,7 +10,7 @@ import type { JsonObject, JsonValue } from "../../thread/json.ts";
 import type { Thread } from "../../thread/thread.ts";
 import type { TokenCounter } from "../../tokens/counter.ts";
 import type { ErrorOrigin } from "../callbacks.ts";
-import type { CallerAnswer, Command, Live, QueuedAsk, ToolFacts } from "./live.ts";
+import type { CallerAnswer, Command, Live, QueuedAsk, RemoteCall, ToolFacts } from "./live.ts";
 import type { ScheduleChange } from "./schedule.ts";
 
 /** An event of a live thread: from outside, or the result of an effect. */
@@ -31,6 +31,8 @@ export type LiveSignal =
   /** A tool call starts to run. */
   | { readonly type: "begun"; readonly toolCallId: string }
   | { readonly type: "ask"; readonly ask: QueuedAsk }
+  /** Another process calls a method of the server of this thread. */
+  | { readonly type: "call"; readonly commandId: string; readonly revision: number; readonly call: RemoteCall }
   /** A message that starts a request waits. */
   | { readonly type: "wake" }
   /** Withdraws the queued ask with this id or request id; without both, all queued asks. */
@@ -168,6 +170,8 @@ export type Effect =
   | { readonly type: "shorten"; readonly id: string; readonly agent: ReactAgent }
   | { readonly type: "start"; readonly id: string; readonly directive: Work }
   | { readonly type: "prepare"; readonly ask: QueuedAsk }
+  /** Calls the method. Its outcome is one signal. */
+  | { readonly type: "perform_call"; readonly commandId: string; readonly revision: number; readonly call: RemoteCall }
   /** No signal waits for it, and it may fail. */
   | { readonly type: "withdraw_row"; readonly commandId: string }
   | {

@@ -4,9 +4,13 @@ import { contentOf } from "../../projection/transcript/payload.ts";
 import { HeddleError } from "../../thread/errors.ts";
 import type { JsonValue } from "../../thread/json.ts";
 import type { Content } from "../../thread/message.ts";
-import type { Work } from "../live/signal.ts";
+import { isInboxRead } from "../live/inbox.ts";
+import type { Live } from "../live/live.ts";
+import type { Effect, LiveSignal, Work } from "../live/signal.ts";
+import { RELEASE_LIMIT_MS } from "../live/stopping.ts";
 import { type Hold, LiveRequest } from "../request/request.ts";
 import { isSuspended } from "../request/request-error.ts";
+import { retryStore } from "../session/store-retry.ts";
 import type { RequestSpan, RequestWork } from "../telemetry/telemetry.ts";
 import { callModel } from "./call-model.ts";
 import { checkExchange } from "./check-exchange.ts";
@@ -89,6 +93,83 @@ export async function followLog(
     if (signal.aborted) return;
     if (seq >= agent().thread.rev) await notice();
   }
+}
+
+/** The loop of a live thread. */
+interface CalledThread {
+  readonly options: Pick<ThreadOptions, "store" | "threadId" | "ports" | "holder" | "performCall">;
+  readonly live: Live;
+  /** Aborted when the thread is released. */
+  readonly stopped: AbortSignal;
+  /** Resolves to the answer to a signal. */
+  readonly reply: (signal: (reply: string) => LiveSignal) => Promise<unknown>;
+}
+
+/**
+ * Has the loop read its inbox when other processes have posted or changed commands, until the thread is released. Call it before
+ * the rows are read for the first time, and the returned function after that.
+ */
+export function followInbox(thread: CalledThread): () => void {
+  const { options, stopped } = thread;
+  const { store, threadId, ports, holder } = options;
+  if (holder === undefined) return () => undefined;
+  let isPosted = false;
+  let isReading = true; // until the loop is open
+  const read = async (): Promise<void> => {
+    while (isPosted && !stopped.aborted) {
+      isPosted = false;
+      const rows = await retryStore(ports, () => store.pending(threadId, { signal: stopped }));
+      if (isInboxRead(thread.live, rows)) continue;
+      // The holder of a new claim may have written them. A process that has lost the thread starts nothing.
+      holder.doubt();
+      if (await holder.ensure()) await thread.reply((reply) => ({ type: "look", reply }));
+    }
+  };
+  const begin = (): void => {
+    isReading = true;
+    const done = (): void => {
+      isReading = false;
+    };
+    read().then(done, done); // after an error the next command has the inbox read
+  };
+  const end = store.onPosted(threadId, () => {
+    isPosted = true;
+    if (!isReading) begin();
+  });
+  stopped.addEventListener("abort", end, { once: true });
+  return begin;
+}
+
+/** The calls of other processes that are performed now. */
+export class PerformedCalls {
+  readonly #thread: CalledThread;
+  readonly #running = new Set<string>();
+
+  constructor(thread: CalledThread) {
+    this.#thread = thread;
+  }
+
+  /** Performs a call and writes its outcome. A call that this process could not end stays in the inbox, for the next start. */
+  async perform({ commandId: id, revision, call }: Extract<Effect, { type: "perform_call" }>): Promise<void> {
+    if (this.#running.has(id)) return; // the rows were read again
+    this.#running.add(id);
+    const performed = await this.#thread.options.performCall(call);
+    this.#running.delete(id);
+    if (performed === undefined) return;
+    const consumes = [{ id, outcome: performed.outcome, revision }];
+    await this.#thread.reply((reply) => {
+      const then = [{ type: "settle", reply } as const];
+      return { type: "consume", consumes, then, metadata: {} };
+    });
+    performed.after?.();
+  }
+}
+
+/** The store does not answer a stop. The claim expires, because it is not renewed any more. */
+export function leaveClaim({ threadId, holder, warn }: ThreadOptions): void {
+  const what = `the store did not answer within ${RELEASE_LIMIT_MS} ms after its server was stopped`;
+  warn(`Thread ${threadId}: ${what}. Entries that were not acknowledged may be lost, and its claim expires by itself.`);
+  holder?.release().catch(() => undefined);
 }
 
 /** A claim that cannot be released expires, so the failure is only a warning and must not fail the stop. */

@@ -8,10 +8,12 @@ import type { AgentEvent } from "../../agent/event.ts";
 import type { ReactAgent } from "../../agent/react/agent.ts";
 import { heldFor, modeFailure } from "../../agent/react/call-context.ts";
 import type { Failure } from "../../agent/signal.ts";
+import type { CommandOutcome } from "../../stores/command.ts";
 import type { ThreadStore } from "../../stores/port.ts";
 import type { Refs } from "../../thread/entry.ts";
 import type { Message } from "../../thread/message.ts";
 import type { ErrorOrigin } from "../callbacks.ts";
+import type { RemoteCall } from "../live/live.ts";
 import type { RuntimePorts } from "../ports.ts";
 import type { LiveRequest } from "../request/request.ts";
 import type { Holder } from "../session/holder.ts";
@@ -141,10 +143,18 @@ export interface ThreadOptions {
   /** The headers that the request came with. */
   readonly headers: ServerHeaders | undefined;
   readonly listen: (event: AgentEvent) => void;
+  /** Performs a call of another process. Its outcome is undefined when the call has to be performed again. */
+  readonly performCall: (call: RemoteCall) => Promise<PerformedCall | undefined>;
   /** Called after the commit of a time at which the thread must be live, in milliseconds since 1970. */
   readonly wake: (at: number) => void;
   /** Called when another process holds the thread or the store is closed, so that this process can do nothing more. */
   readonly lost: (error: unknown) => void;
+}
+
+/** The outcome of a remote call, and what follows when it is durable. */
+export interface PerformedCall {
+  readonly outcome: CommandOutcome;
+  readonly after?: () => void;
 }
 
 /** The functions that the request was asked with and this process lacks, as the failure of the request. */

@@ -18,6 +18,7 @@ import type { JsonObject, JsonValue } from "../../thread/json.ts";
 import type { Setting } from "../../thread/kinds.ts";
 import type { Content, ToolSpec, UserMessage } from "../../thread/message.ts";
 import type { Thread } from "../../thread/thread.ts";
+import type { RemoteCall } from "../live/live.ts";
 import type { Loop } from "../loop.ts";
 import { findModels } from "../model/find-models.ts";
 import {
@@ -69,6 +70,7 @@ import type {
 } from "./options.ts";
 import { resultOfRequest } from "./past-request.ts";
 import { amendCommand, type PendingCommand, pendingCommands, rereadInbox, withdrawCommand } from "./pending.ts";
+import { performCall } from "./remote-call.ts";
 import { factsOf } from "./request-values.ts";
 import { portableModel, portablePrompt, revokeRule, set } from "./set.ts";
 import { type StartHooks, serverStopped, startLoop } from "./start.ts";
@@ -107,7 +109,13 @@ export class AgentServer<Agent extends AnyAgent = AnyAgent> implements AsyncDisp
     options: ServerOptions<Agent>,
     hooks: StartHooks = {},
   ): Promise<AgentServer<Agent>> {
-    return new AgentServer<Agent>(await startLoop(options, hooks));
+    const started = Promise.withResolvers<readonly [AgentServer<Agent>, Loop]>();
+    const { answerCall = (_call, perform) => perform() } = hooks;
+    const perform = async (call: RemoteCall) => performCall(...(await started.promise), call);
+    const loop = await startLoop(options, hooks, (call) => answerCall(call, () => perform(call)));
+    const server = new AgentServer<Agent>(loop);
+    started.resolve([server, loop]);
+    return server;
   }
 
   get threadId(): string {

@@ -9,10 +9,10 @@ import { checkAuthor } from "../author.ts";
 import type { Loop } from "../loop.ts";
 import { askAborted, hasWords } from "../perform/prepare-ask.ts";
 import type { AgentRequest } from "../request/request.ts";
-import { RequestError, requestReused } from "../request/request-error.ts";
+import { RequestError } from "../request/request-error.ts";
 import { branchOperation } from "./modify.ts";
 import type { AnyAskOptions, AskOptions } from "./options.ts";
-import { findAsk, pastRequest, type RequestLog, requestNotFound } from "./past-request.ts";
+import { findAsk, requestNotFound } from "./past-request.ts";
 import { continuedValues } from "./start.ts";
 import { storedOptions } from "./stored-options.ts";
 
@@ -118,25 +118,6 @@ function openRequest(
   const isRepeated = keys.length === 0 && words.continues !== undefined; // a button was pressed twice
   const isSame = isRepeated || keys.some(([ref, value]) => ask?.refs[ref] === value);
   return ask !== undefined && hasWords(ask, words) && isSame ? current : undefined;
-}
-
-/**
- * An earlier request with these keys, on a thread that another process holds. One that has ended is read from the log.
- * One that is open rejects with `request_suspended`.
- */
-export async function askedBefore(
-  log: RequestLog,
-  given: Content | UserMessage,
-  options: AskOptions<unknown>,
-): Promise<AgentRequest | undefined> {
-  const content = contentOf(given);
-  for (const [ref, value] of keysOf(options)) {
-    const ask = await findAsk(log, ref, value);
-    if (ask === undefined) continue;
-    if (!hasWords(ask, { content })) throw requestReused(ask.refs.requestId ?? "", ref);
-    return pastRequest(log, ask);
-  }
-  return undefined;
 }
 
 /** A copy of the content. For a message of the user, its content. */

@@ -64,7 +64,7 @@ export async function modify(
   return { opId, status, settled: settled.then(operationSettled) };
 }
 
-function operationSettled({ end, error }: CommandSettled): OperationSettled {
+export function operationSettled({ end, error }: CommandSettled): OperationSettled {
   if (error !== undefined) return { status: "failed", error };
   if (end.status === "dropped") return { status: "withdrawn" };
   if (end.status !== "refused") return { status: "applied" };

@@ -6,6 +6,7 @@ import type { Entry } from "../../thread/entry.ts";
 import type { JsonObject } from "../../thread/json.ts";
 import type { Thread } from "../../thread/thread.ts";
 import type { ThreadOptions } from "../perform/scene.ts";
+import type { RuntimePorts } from "../ports.ts";
 import { type AgentRequest, EventLog, type EventsOptions, type LiveRequest, textOf } from "../request/request.ts";
 import { RequestError, requestSuspended } from "../request/request-error.ts";
 import type { RequestResult } from "../request/result.ts";
@@ -35,17 +36,23 @@ export async function resultOfRequest(
   { timeoutMs }: ResultOptions,
 ): Promise<RequestResult> {
   const known = live.request(requestId);
-  if (known !== undefined) {
-    const settled = known.settled();
-    if (timeoutMs !== undefined && !(await inTime(live.options.ports, timeoutMs, settled)))
-      throw timedOut(requestId, timeoutMs);
-    if ((await settled) === "waiting") throw waits(requestId);
-    return known.result;
-  }
+  if (known !== undefined) return resultOfKnown(known, { timeoutMs }, live.options.ports);
   const ask = await findAsk(live, "requestId", requestId);
   if (ask === undefined) throw requestNotFound(requestId);
   const { entries, ended } = await endedRequest(live, ask);
   return pastResult(live.options.definition, entries, ended);
+}
+
+/** The result of a request that has a handle: it is waited for, at most `timeoutMs`. */
+export async function resultOfKnown(
+  request: AgentRequest,
+  { timeoutMs }: ResultOptions,
+  ports: RuntimePorts,
+): Promise<RequestResult> {
+  const settled = request.settled();
+  if (timeoutMs !== undefined && !(await inTime(ports, timeoutMs, settled))) throw timedOut(request.id, timeoutMs);
+  if ((await settled) === "waiting") throw waits(request.id);
+  return request.result;
 }
 
 /** The newest ask with this ref in the whole log. A request id is found by the index of the store, other refs by a scan. */
@@ -119,7 +126,7 @@ async function entriesOf(
   return entries;
 }
 
-async function terminalEvent({ end, run }: EndedRun, result: Promise<RequestResult>): Promise<EventDraft> {
+export async function terminalEvent({ end, run }: EndedRun, result: Promise<RequestResult>): Promise<EventDraft> {
   result.catch(() => undefined); // reading only events must not raise an unhandled rejection
   if (end.status === "failed") return { kind: "request_failed", data: { failure: end.failure, ...usageOf(run) } };
   if (end.status === "cancelled") return { kind: "request_cancelled", data: { reason: end.reason, ...usageOf(run) } };

@@ -12,13 +12,14 @@ import type { HeddleError } from "../../thread/errors.ts";
 import { isPlainObject, type JsonObject } from "../../thread/json.ts";
 import { ignoreErrorsOf, systemWarn, warnOnce } from "../callbacks.ts";
 import { supplying } from "../live/asks.ts";
-import { type Live, newLive } from "../live/live.ts";
+import { type Live, newLive, type RemoteCall } from "../live/live.ts";
 import type { RequestValues } from "../live/signal.ts";
 import { Loop } from "../loop.ts";
 import { findModelsAgain, namesOf } from "../model/find-models.ts";
 import { moveEarlierOperation, waitingRows } from "../perform/answer.ts";
 import type { AskFunctions } from "../perform/prepare-ask.ts";
-import type { ThreadOptions, TransientValues } from "../perform/scene.ts";
+import { followInbox } from "../perform/request-effects.ts";
+import type { PerformedCall, ThreadOptions, TransientValues } from "../perform/scene.ts";
 import { runtimePorts } from "../ports.ts";
 import { RequestError } from "../request/request-error.ts";
 import { Holder } from "../session/holder.ts";
@@ -34,6 +35,8 @@ import { again, loadCounter, makeAgain, promptFor, ValueFunctionError } from "./
 import { settingsFor } from "./settings.ts";
 
 export const LEASE_TTL_MS = 10_000;
+
+type PerformCall = () => Promise<PerformedCall | undefined>;
 
 export interface StartHooks {
   readonly listen?: (event: AgentEvent) => void;
@@ -52,6 +55,8 @@ export interface StartHooks {
   readonly claimed?: () => Promise<void>;
   /** Called when the server stops by itself: another process holds the thread, or the store is closed. */
   readonly lost?: () => void;
+  /** Answers the call of another process. Default: with `perform`, which calls the method of the server. */
+  readonly answerCall?: (call: RemoteCall, perform: PerformCall) => ReturnType<PerformCall>;
   /** Called when the thread is live, before the server is returned. */
   readonly opened?: (live: Loop) => void;
 }
@@ -63,10 +68,11 @@ export interface StartHooks {
 export async function startLoop<Agent extends AnyAgent>(
   options: ServerOptions<Agent>,
   hooks: StartHooks,
+  performCall: ThreadOptions["performCall"],
 ): Promise<Loop> {
   const { signal = new AbortController().signal } = options;
   try {
-    return await untilAborted(signal, () => start(options, hooks, signal));
+    return await untilAborted(signal, () => start(options, hooks, performCall, signal));
   } catch (error) {
     throw signal.aborted ? givenUp() : error;
   }
@@ -75,6 +81,7 @@ export async function startLoop<Agent extends AnyAgent>(
 async function start<Agent extends AnyAgent>(
   options: ServerOptions<Agent>,
   hooks: StartHooks,
+  performCall: ThreadOptions["performCall"],
   signal: AbortSignal,
 ): Promise<Loop> {
   const { agent, store, context = () => undefined as never } = options;
@@ -126,6 +133,7 @@ async function start<Agent extends AnyAgent>(
       headers: options.headers,
       tokens,
       listen: hooks.listen ?? (() => undefined),
+      performCall,
       wake: hooks.wake ?? (() => undefined),
       lost: (error) => {
         loop?.stop(0, lostBecause(threadId, error) ?? serverStopped()).catch(() => undefined); // the claim expires
@@ -177,7 +185,9 @@ async function openLoop(options: ThreadOptions, first: StartHooks["first"], sign
     const given = isResumed ? await resumedValues(loop, run, signal) : undefined;
     // Version 0.1 stored an operation beside the log, only while a request was open.
     if (run !== undefined && holder !== undefined) await moveEarlierOperation(loop.scene, holder.epoch);
+    const readPosted = followInbox(loop);
     await loop.open({ rows: await waitingRows(loop.scene, holder), first: run && asked, given });
+    readPosted();
     if (agent.thread.firstSeq > 0) await loop.readAhead(explainNext);
     if (run === undefined && asked.type === "resume") await loop.nextAsk(); // it is the request of the server
     return loop;

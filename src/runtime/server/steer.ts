@@ -55,7 +55,7 @@ function keyOf(key: unknown): string {
   throw new RequestError({ code: "invalid_options", message: "key must be text: what the message is about." });
 }
 
-function receiptOf(id: string, { end }: CommandSettled): Receipt {
+export function receiptOf(id: string, { end }: CommandSettled): Receipt {
   if (end.status === "delivered") return { id, delivered: true, seq: end.seq };
   const reason = end.status === "dropped" ? end.reason : "closed";
   return { id, delivered: false, reason: reason as ReceiptReason }; // the agent and the loop use only these

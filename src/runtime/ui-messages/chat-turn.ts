@@ -1,6 +1,7 @@
 import type { AgentContext, AgentOutput, AnyAgent } from "../../agent/definition/config.ts";
 import { fail } from "../../agent/definition/tool.ts";
 import { isAsk } from "../../agent/react/restore.ts";
+import { ThreadHeldError } from "../../stores/errors.ts";
 import type { Entry, Refs } from "../../thread/entry.ts";
 import { ThreadError } from "../../thread/errors.ts";
 import { copyJsonRepaired, isPlainObject, type JsonObject, readSafely } from "../../thread/json.ts";
@@ -14,7 +15,6 @@ import type { AgentChoice, HostGetOptions } from "../host/options.ts";
 import { checkHostAskOptions } from "../option-names.ts";
 import type { AgentRequest } from "../request/request.ts";
 import { RequestError } from "../request/request-error.ts";
-import type { AgentServer } from "../server/agent-server.ts";
 import type { AskArguments, AskOptions } from "../server/options.ts";
 import { contentOf, type Place, type Post, placeAtEnd, placeOf, REPLY } from "./chat-place.ts";
 import { withLoggedEvents } from "./logged-events.ts";
@@ -24,7 +24,10 @@ import { toUIMessages } from "./to-ui-messages.ts";
 import { displayOf, storedDisplay } from "./user-message.ts";
 
 /** The part of an AgentHost that a chat needs. */
-export type ChatHost<Agent extends AnyAgent = AnyAgent> = Pick<AgentHost<Agent>, "get" | "ask" | "resume" | "thread">;
+export type ChatHost<Agent extends AnyAgent = AnyAgent> = Pick<
+  AgentHost<Agent>,
+  "get" | "ask" | "resume" | "thread" | "waiting" | "cancel" | "steer" | "approve" | "deny" | "answer"
+>;
 
 /** The options of an ask, and the person who approves or denies calls. */
 export type ChatTurnOptions<Agent extends AnyAgent = AnyAgent> = AskOptions<AgentContext<Agent>> &
@@ -92,13 +95,31 @@ export async function chatTurn<Agent extends AnyAgent>(
   if (trigger !== "regenerate-message" && last?.role === "assistant") {
     const { agent, context, tools, signal } = options as HostGetOptions<AgentContext<Agent>>; // as it was given
     if (signal?.aborted) throw aborted();
-    const turn = await decideCalls(await host.get(threadId, { agent, context, tools }), last, by);
+    const request = await openRequest(host, threadId, { agent, context, tools });
+    const turn = await decideCalls(host, threadId, request, last, by);
     // The signal of a post may abort the request only after this post has decided a call.
-    if (signal !== undefined && turn.request.state !== "done") await host.get(threadId, { signal });
+    if (signal !== undefined && turn.request.state !== "done") await openRequest(host, threadId, { signal });
     return turn;
   }
   const requestId = options.requestId ?? generateId?.();
   return askPost(host, threadId, postOf(messages, trigger, messageId), { ...options, requestId }, { ...policy, by });
+}
+
+/**
+ * The open request. While another process holds the thread, it is followed in the log. The values of this post then stay here,
+ * and that process makes its own.
+ */
+async function openRequest<Agent extends AnyAgent>(
+  host: ChatHost<Agent>,
+  threadId: string,
+  values: HostGetOptions<AgentContext<Agent>>,
+): Promise<AgentRequest<AgentOutput<Agent>> | undefined> {
+  try {
+    await host.get(threadId, { ...values, claimWaitMs: 0 }); // before the request is resumed, which may need them
+  } catch (error) {
+    if (!ThreadHeldError.isInstance(error)) throw error;
+  }
+  return host.resume(threadId);
 }
 
 /** The intent of the page, from its messages, trigger and message id. */
@@ -134,11 +155,9 @@ async function askPost<Agent extends AnyAgent>(
   policy: OpenPolicy,
   attempts = MAX_ATTEMPTS,
 ): Promise<ChatTurn<AgentOutput<Agent>>> {
-  const { agent } = options;
-  const server = await host.get(threadId, { agent });
-  const open = server.request?.id;
+  const open = (await host.resume(threadId))?.id;
   const whole = async (): Promise<Place> => placeOf(await host.thread(threadId, { whole: true }), post, open);
-  const place = placeAtEnd(await server.thread(), post, open) ?? (await whole());
+  const place = placeAtEnd(await host.thread(threadId), post, open) ?? (await whole());
   try {
     return await askAt(host, threadId, { post, place, open, policy }, options);
   } catch (error) {
@@ -167,17 +186,15 @@ async function askAt<Agent extends AnyAgent>(
   { post, place, open, policy }: PlacedPost,
   { refs, ...options }: AskOptions & AgentChoice,
 ): Promise<ChatTurn<AgentOutput<Agent>>> {
-  const { agent } = options;
   const isOpen = place.type === "known" && place.ask.refs.requestId === open;
   const resumed = isOpen ? await resumeTurn(host, threadId) : undefined;
   const joinedBefore = place.type === "known" && place.joined === true;
   if (resumed !== undefined) return { ...resumed, ...(joinedBefore && { joined: true }) };
-  const own = await host.get(threadId, { agent });
-  const isAsked = place.type !== "known" && open !== undefined && own.request?.id === open;
-  const action = isAsked ? await actionFor(own, place, policy) : undefined;
-  if (action === "cancel") await own.cancel(open, "Another message was sent.", { pending: "drop" });
+  const isAsked = place.type !== "known" && open !== undefined && (await host.resume(threadId))?.id === open;
+  const action = isAsked ? await actionFor(host, threadId, place, policy) : undefined;
+  if (action === "cancel") await host.cancel(threadId, open, "Another message was sent.", { pending: "drop" });
   if (open !== undefined && post.type === "message" && (action === "steer" || action === "deny")) {
-    const isTaken = await joinRequest(own, post, action, policy.by, open);
+    const isTaken = await joinRequest(host, threadId, post, action, policy.by, open);
     const joined = isTaken ? await resumeTurn(host, threadId) : undefined;
     if (joined !== undefined) return { ...joined, joined: true };
   }
@@ -188,8 +205,7 @@ async function askAt<Agent extends AnyAgent>(
     content,
     ...([asked] as AskArguments<AskOptions<AgentContext<Agent>> & AgentChoice>),
   ); // as it was given
-  const server = await host.get(threadId, { agent });
-  return { request, thread: () => server.thread() };
+  return { request, thread: () => host.thread(threadId) };
 }
 
 /** The policy for an open request, and the person who denies its calls. */
@@ -214,32 +230,34 @@ function checkBusy(busy: unknown): OpenPolicy {
 
 /** The effect of a message on the open request. Another branch cannot be asked while it answers, so it is cancelled. */
 async function actionFor(
-  server: AgentServer,
+  host: Pick<ChatHost, "waiting">,
+  threadId: string,
   place: Place,
   { answering, waiting }: OpenPolicy,
 ): Promise<OpenPolicy["answering"] | OpenPolicy["waiting"]> {
-  const action = (await server.waiting()).length > 0 ? waiting : answering;
+  const action = (await host.waiting(threadId)).length > 0 ? waiting : answering;
   if (place.type === "branch") return "cancel";
   return place.type === "lane" && action !== "queue" ? "cancel" : action;
 }
 
 /** Adds a message to the open request. False when the request has ended in the meantime. */
 async function joinRequest(
-  server: AgentServer,
+  host: Pick<ChatHost, "waiting" | "steer" | "deny">,
+  threadId: string,
   { id, content }: Extract<Post, { type: "message" }>,
   action: "steer" | "deny",
   by: string | undefined,
   requestId: string,
 ): Promise<boolean> {
-  const waiting = action === "deny" ? await server.waiting() : [];
+  const waiting = action === "deny" ? await host.waiting(threadId) : [];
   const approvals = waiting.filter(({ kind }) => kind === "approval");
   const isSteered = approvals.length === 0 || typeof content !== "string"; // a reason has no files
   const steered = isSteered
-    ? await server.steer(content, { id, requestId, skip: action === "deny" && approvals.length === 0 })
+    ? await host.steer(threadId, content, { id, requestId, skip: action === "deny" && approvals.length === 0 })
     : undefined;
   const reason = contentText(content);
   for (const { toolCallId } of approvals) {
-    await server.deny(toolCallId, {
+    await host.deny(threadId, toolCallId, {
       by,
       ...(reason !== "" && { reason }),
       ...(id !== undefined && { refs: { [REPLY]: id } }),
@@ -294,8 +312,7 @@ export async function resumeTurn<Agent extends AnyAgent>(
   const request = await host.resume(threadId);
   if (messageId !== undefined && request?.id !== messageId) return endedTurn(host, threadId, messageId);
   if (request === undefined) return undefined;
-  const server = await host.get(threadId);
-  const thread = (): Promise<Thread> => server.thread();
+  const thread = (): Promise<Thread> => host.thread(threadId);
   return { request: withLoggedEvents(request, thread), thread };
 }
 
@@ -326,21 +343,23 @@ function idOf(message: UIMessageLike | undefined): string | undefined {
 }
 
 async function decideCalls<Agent extends AnyAgent>(
-  server: AgentServer<Agent>,
+  host: ChatHost<Agent>,
+  threadId: string,
+  request: AgentRequest<AgentOutput<Agent>> | undefined,
   message: UIMessageLike,
   by: string | undefined,
 ): Promise<ChatTurn<AgentOutput<Agent>>> {
-  const { request } = server;
   const after = request === undefined ? 0 : await lastSeqBeforeWait(request);
-  const wanted = request === undefined ? [] : decisionsFor(waitingCalls(await server.thread(), request.id), message);
+  const wanted =
+    request === undefined ? [] : decisionsFor(waitingCalls(await host.thread(threadId), request.id), message);
   if (request === undefined || wanted.length === 0) throw notWaiting();
   for (const decision of wanted) {
     const { toolCallId } = decision;
-    if ("output" in decision) await server.answer(toolCallId, decision.output);
-    else if (decision.approved) await server.approve(toolCallId, { by, reason: decision.reason });
-    else await server.deny(toolCallId, { by, reason: decision.reason });
+    if ("output" in decision) await host.answer(threadId, toolCallId, decision.output);
+    else if (decision.approved) await host.approve(threadId, toolCallId, { by, reason: decision.reason });
+    else await host.deny(threadId, toolCallId, { by, reason: decision.reason });
   }
-  return { request, after, thread: () => server.thread() };
+  return { request, after, thread: () => host.thread(threadId) };
 }
 
 function aborted(): RequestError {

@@ -84,7 +84,7 @@ const STUDIO = "studio";
 
 /** Asks as `chatTurn` does: an edit and a regenerated answer begin a branch, and a message may deny the calls that wait. */
 async function takeTurn(studio: Studio, id: string, turn: Turn, options: Ask): Promise<string> {
-  await studio.serverOf(id); // a mistyped id must not create a thread
+  await checkExists(studio, id); // a mistyped id must not create a thread
   const { content, edit, regenerate, messageId = edit, busy } = turn;
   const { host } = studio;
   const parts = await partsOf(studio, id, content, edit);
@@ -165,23 +165,25 @@ export async function steer({ studio, request, param }: RouteCall): Promise<Json
   const kind = oneOf(["steer", "inject", "follow_up"], optionalText(body, "kind") ?? "steer", "kind");
   const requestId = optionalText(body, "requestId");
   const source = kind === "inject" ? requiredText(body, "source") : "";
-  const server = await studio.serverOf(param("id"));
+  const id = await checkExists(studio, param("id"));
+  const { host } = studio;
   const options = { requestId };
   const answer =
     kind === "steer"
-      ? server.steer(content, options)
+      ? host.steer(id, content, options)
       : kind === "follow_up"
-        ? server.followUp(content, options)
-        : server.inject(content, { ...options, source });
-  const { id, accepted, reason } = await answer;
-  return json<SteerResult>({ id, accepted, ...(reason !== undefined && { reason }) }, accepted ? 202 : 409);
+        ? host.followUp(id, content, options)
+        : host.inject(id, content, { ...options, source });
+  const { id: steerId, accepted, reason } = await answer;
+  if (accepted) void studio.resume(id); // this process may have resumed the request for it
+  return json<SteerResult>({ id: steerId, accepted, ...(reason !== undefined && { reason }) }, accepted ? 202 : 409);
 }
 
 /** POST /api/threads/{id}/cancel: answers when the request has ended. */
 export async function cancel({ studio, request, param }: RouteCall): Promise<JsonResponse<CancelResult>> {
   const body = await objectOf(request);
-  const server = await studio.serverOf(param("id"));
-  const cancelled = await server.cancel(optionalText(body, "requestId"), optionalText(body, "reason"));
+  const id = await checkExists(studio, param("id"));
+  const cancelled = await studio.host.cancel(id, optionalText(body, "requestId"), optionalText(body, "reason"));
   return json<CancelResult>({ cancelled });
 }
 
@@ -228,8 +230,8 @@ export async function changeContext({ studio, request, param }: RouteCall): Prom
   if (operation === undefined) throw badField("operation", "an object, and is missing");
   const contextRef = optionalText(body, "contextRef");
   const opId = optionalText(body, "opId");
-  const server = await studio.serverOf(param("id"));
-  const answer = await server.modifyContext({
+  const id = await checkExists(studio, param("id"));
+  const answer = await studio.host.modifyContext(id, {
     operation: operation as unknown as ContextOperation["operation"], // checked by modifyContext
     ...(contextRef !== undefined && { contextRef }),
     ...(opId !== undefined && { opId }),
@@ -239,15 +241,15 @@ export async function changeContext({ studio, request, param }: RouteCall): Prom
 
 /** POST /api/threads/{id}/reset: clears the context of the model; the thread keeps its entries. */
 export async function reset({ studio, param }: RouteCall): Promise<JsonResponse<OperationResult>> {
-  return operationResponse(await (await studio.serverOf(param("id"))).reset());
+  return operationResponse(await studio.host.reset(await checkExists(studio, param("id"))));
 }
 
 /** POST /api/threads/{id}/summarize: answers when the summary is in the log. */
 export async function summarize({ studio, request, param }: RouteCall): Promise<JsonResponse<SummaryResult>> {
   const body = await objectOf(request);
   const [fromSeq, toSeq] = [optionalSeq(body, "fromSeq"), optionalSeq(body, "toSeq")];
-  const server = await studio.serverOf(param("id"));
-  const { seq } = await server.summarize({
+  const id = await checkExists(studio, param("id"));
+  const { seq } = await studio.host.summarize(id, {
     ...(fromSeq !== undefined && { fromSeq }),
     ...(toSeq !== undefined && { toSeq }),
   });

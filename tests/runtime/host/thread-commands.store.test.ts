@@ -2,7 +2,7 @@ import { memoryStore, type ThreadStore } from "heddle";
 import { sqliteStore } from "heddle/sqlite";
 import { describe, expect, test } from "vitest";
 import { fastFile } from "../../support/temp-folder.ts";
-import { agentOf, anything, house, PAY } from "./support/hosts.ts";
+import { agentOf, anything, house } from "./support/hosts.ts";
 
 const pay = { inputSchema: anything, needsApproval: true, execute: () => "paid" };
 const stores: readonly [string, () => ThreadStore][] = [
@@ -35,19 +35,16 @@ describe.each(stores)("methods of a server on a host, on %s", (_name, open) => {
     await end(host.stop());
   });
 
-  test("say which process holds the thread, and what to do", async () => {
-    const { host: make, end } = await house(open());
-    const tools = { pay };
-    const holder = make({ agent: agentOf(["One.", PAY], { tools }), holder: "web_1" });
-    const past = await end(holder.ask("thread_1", "1?"));
-    await end(past.result);
-    const { id } = await end(holder.ask("thread_1", "Pay."));
-    const other = make({ agent: agentOf([], { tools }), holder: "web_2" });
+  test("say which process holds the thread when that process takes no calls, and take the call back", async () => {
+    const store = open();
+    const { host: make, end } = await house(store);
+    const clock = await store.claim("thread_1", { holder: "web_1", ttlMs: 1e9 });
+    const other = make({ agent: agentOf([], { tools: { pay } }), holder: "web_2" });
     const calls = {
       revokeRule: () => other.revokeRule("thread_1", "rule_1"),
-      cancel: () => other.cancel("thread_1"),
       setMode: () => other.setMode("thread_1", null),
-      finish: () => other.finish("thread_1"),
+      finish: () => other.finish("thread_1", "req_1"),
+      ask: () => other.ask("thread_1", "Hi"),
     };
     for (const [name, call] of Object.entries(calls)) {
       const error: unknown = await end<unknown>(call()).catch((thrown: unknown) => thrown);
@@ -56,10 +53,8 @@ describe.each(stores)("methods of a server on a host, on %s", (_name, open) => {
         `Call ${name} in the process of web_1, or later, when it has released the thread.`,
       );
     }
-    expect((await end(other.result("thread_1", past.id))).text).toBe("One.");
-    const held = await end(other.result("thread_1", id).catch((thrown: unknown) => thrown));
-    expect(held).toMatchObject({ code: "thread_held", requestId: id });
+    expect(await store.pending("thread_1")).toEqual([]);
+    await store.release("thread_1", clock.epoch);
     await end(other.stop());
-    await end(holder.stop());
   });
 });

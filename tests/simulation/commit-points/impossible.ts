@@ -22,6 +22,8 @@ export const IMPOSSIBLE: Readonly<Record<string, string>> = {
 export const KILLED_ELSEWHERE: Readonly<Record<string, string>> = {
   "src/runtime/chat/chat-handler.ts append":
     "it gives a new thread its owner: tests/runtime/chat/chat-handler.store.test.ts has a process that ended after it",
+  "src/runtime/host/remote-calls.ts":
+    "it sends calls and takes them back: tests/runtime/host/killed-calls.store.test.ts ends the holder around each",
   "src/runtime/host/titles.ts append":
     "a title that a process did not write is made after the next answer: tests/runtime/host/titles.test.ts",
   "src/runtime/own-loop/loop-log.ts append":

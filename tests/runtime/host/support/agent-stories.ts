@@ -160,14 +160,16 @@ export function agentStories(kind: string, open: () => ThreadStore | undefined):
         ["support", "support"],
         ["sales", "legal"],
       ] as const) {
-        const { host: make, end, store, answer, names, isFree } = await story();
+        const { host: make, end, store, answer, names, isFree, ports } = await story();
         const other = make({ agents: team("support", "legal") });
         const agents = mine === undefined ? team("sales") : team("sales", "support");
         const host = make({ agents });
         const claim = store.claim.bind(store);
         vi.spyOn(store, "claim").mockImplementationOnce(async (...given) => {
+          const isWaited = ports.after(60_000, () => undefined); // the claim is under way
           await answer(other, T, { agent: theirs });
           await end(other.stop());
+          isWaited();
           return claim(...given);
         });
         const asked = answer(host, T, { agent: mine }).catch((error: { readonly code: string }) => error.code);
