@@ -69,6 +69,7 @@ export type { PendingCommand } from "./runtime/server/pending.ts";
 export type { RunHandle, RunOptions, RunResult } from "./runtime/standalone/options.ts";
 export { type OpenTelemetryOptions, openTelemetry } from "./runtime/telemetry/open-telemetry.ts";
 export type { Telemetry as RuntimeTelemetry } from "./runtime/telemetry/telemetry.ts";
+export { type AgentToolOptions, agentTool } from "./runtime/tools/agent-tool.ts";
 export { type McpClient, type McpOptions, mcpTools } from "./runtime/tools/mcp.ts";
 export { runTool } from "./runtime/tools/run-tool.ts";
 export { toolSpecsOf } from "./runtime/tools/schemas.ts";

@@ -97,6 +97,16 @@ export type Directive =
   | (RequestIds & { readonly type: "deadline"; readonly afterMs: number })
   /** Abort running calls of the request. Their results still come back as signals. */
   | (RequestIds & { readonly type: "abort"; readonly reason: string })
+  /**
+   * Post the command to the inbox of another thread, in the append of this step, and start the thread. Without a command it was
+   * posted before. `agent`: the agent of the thread.
+   */
+  | {
+      readonly type: "send";
+      readonly threadId: string;
+      readonly agent?: string;
+      readonly command?: JsonObject & { readonly id: string; readonly type: string };
+    }
   /** The request has ended. */
   | (RequestIds & { readonly type: "stop"; readonly status: "completed" | "failed" | "cancelled" })
   /** The ask was refused. The thread is unchanged. */

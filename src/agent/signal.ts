@@ -5,7 +5,7 @@ import type { Refs } from "../thread/entry.ts";
 import type { JsonObject, JsonValue } from "../thread/json.ts";
 import type { AiSettingPayload, SummaryPayload } from "../thread/kinds.ts";
 import type { Author, Content, ToolCall } from "../thread/message.ts";
-import type { ModelAnswer } from "./model-call.ts";
+import type { ModelAnswer, Usage, UsageByModel } from "./model-call.ts";
 
 /** An error as data, for signals, entries and events. The message contains no secrets and no arguments. */
 export type Failure = {
@@ -54,8 +54,18 @@ export type StoredRequestOptions = {
   readonly askedTools?: readonly string[];
   /** The parts and metadata that a page shows beside the content. No model is shown it. Default: none. */
   readonly display?: JsonObject;
+  /** The call that has asked, of an agent that another agent uses. Default: none. */
+  readonly parent?: ParentCall;
   /** The trace of the request, as W3C `traceparent`: its span, or while the ask waits that of its caller. Default: none. */
   readonly traceparent?: string;
+};
+
+/** The call of another thread that has asked this request. Its answer goes there. `owner`: that of the other thread. */
+export type ParentCall = {
+  readonly threadId: string;
+  readonly callId: string;
+  readonly toolCallId: string;
+  readonly owner?: string;
 };
 
 /** The result of checking an answer against the output schema: the object, or the issues. */
@@ -243,6 +253,29 @@ export type Signal =
       readonly until: number;
       readonly outcome: ToolOutcome;
       readonly workedMs?: number;
+    }
+  /** The call asks another agent: `ask` is the command for the thread of the child, without its id, type and agent. */
+  | {
+      readonly type: "delegated";
+      readonly callId: string;
+      readonly toolCallId: string;
+      readonly child: {
+        readonly threadId: string;
+        readonly requestId: string;
+        readonly agent: string;
+        readonly ask: JsonObject;
+      };
+      readonly workedMs?: number;
+    }
+  /** The request of a child has ended: the command `id` of the inbox, with the result of the call. */
+  | {
+      readonly type: "child_ended";
+      readonly id: string;
+      readonly callId: string;
+      readonly toolCallId: string;
+      readonly outcome: ToolOutcome;
+      readonly usage: Usage;
+      readonly usageByModel: UsageByModel;
     }
   /** The answer to the question of a tool, which resumes the call. */
   | { readonly type: "answer_question"; readonly toolCallId: string; readonly answer: JsonValue; readonly refs?: Refs }

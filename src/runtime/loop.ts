@@ -106,6 +106,7 @@ export class Loop {
       onError: options.onError,
       blobs: new ThreadBlobs(store, threadId, ports),
       wake: options.wake,
+      asksAgents: options.sent !== undefined,
     };
   }
 
@@ -347,6 +348,8 @@ export class Loop {
         return this.#handle?.suspend(effect.suspension, effect.iteration, effect.error);
       case "interrupt":
         return this.#handle?.abort.abort(effect.reason);
+      case "sent":
+        return this.options.sent?.(effect.threadId, effect.agent, this.#scope(this.#live.request?.id ?? "").context);
       case "forget":
         return void this.#transient.delete(effect.requestId);
       case "settle":

@@ -76,6 +76,8 @@ export type AiMessagePayload = InLane & {
   readonly end?: JsonObject;
   /** Of a result: a process that did not run the thread wrote it. */
   readonly elsewhere?: true;
+  /** Of a result: the child that has answered, and its usage. */
+  readonly child?: JsonObject;
   /** Milliseconds of work so far, of a request with a time limit. */
   readonly workedMs?: number;
   /** Of an imported message: its format, and the message where the other fields cannot reproduce it. */
@@ -273,10 +275,13 @@ export type SleepStartedPayload = InLane & {
   readonly workedMs?: number;
 };
 
-/** Written before an approved call starts. From here on the call may have run. */
+/** Written before an approved call starts. From here on the call may have run. Or the call has asked another agent. */
 export type ToolStartedPayload = InLane & {
   readonly toolCallId: string;
   readonly name: string;
+  /** The thread, request and agent of the child that the call has asked. */
+  readonly child?: JsonObject;
+  readonly workedMs?: number;
 };
 
 /**

@@ -19,6 +19,11 @@ add runs
 > is 4.
 2+2 is 4. (final_answer, 2 model calls)
 the second call saw system, user, assistant, tool; proven: true`,
+  agents: `
+book waits in the thread of a child
+Sun in Rome, and you have seat 12.
+the lead made 2 model calls; with its agents it used 36 output tokens
+2 threads of children: completed, completed`,
   approval: `
 may transfer run? {"to":"Ada","amount":500}
 the request is waiting; the process may end

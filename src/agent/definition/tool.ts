@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from "../../thread/json.ts";
+import type { Content } from "../../thread/message.ts";
 import { ToolError } from "./errors.ts";
 import type { InferInput, InputSchema } from "./schema.ts";
 import { TIME_RULE, type Time, timeOf } from "./time.ts";
@@ -169,7 +170,7 @@ export type ToolContentPart =
     }
   | { readonly type: string; readonly [field: string]: unknown };
 
-type ToolResultKind = "ok" | "content" | "fail" | "mcp" | "suspend" | "sleep";
+type ToolResultKind = "ok" | "content" | "fail" | "mcp" | "suspend" | "sleep" | "child";
 
 /** A marked result of a tool. Made only by `ok`, `content`, `fail`, `suspend` and `sleep`. */
 export interface ToolResult<Value = unknown> {
@@ -260,6 +261,18 @@ function invalidSleep(problem: string): ToolError {
 /** A result from an MCP server. Used by `mcpTools`. */
 export function mcpResult(value: unknown): ToolResult {
   return marked("mcp", value);
+}
+
+/** The value of the mark of a tool that asks another agent. */
+export interface ChildAsk {
+  /** The name of the agent. */
+  readonly agent: string;
+  readonly content: Content;
+}
+
+/** The call waits for the answer of another agent. Used by `agentTool`. */
+export function childResult(ask: ChildAsk): ToolResult {
+  return marked("child", ask);
 }
 
 /** The mark is a registered symbol: it works across copies of this package, and JSON cannot contain it. */

@@ -121,7 +121,7 @@ export function hasPendingWork({ flight: { call, summary, isChecking, running } 
 }
 
 /**
- * Whether the run waits only for an approval, an outside answer or a time. For a restored agent, call this after `resume`: before
+ * Whether the run waits only for an approval, an outside answer, another agent or a time. For a restored agent, call this after `resume`: before
  * that, an interrupted call looks like a waiting one.
  *
  * @example
@@ -191,6 +191,8 @@ export interface WaitingCall {
   readonly kind: "approval" | "answer" | "sleep";
   /** Until when it waits, in milliseconds since 1970. Default: without limit. */
   readonly deadline?: number;
+  /** The thread of the call, if an agent waits that the thread has asked. Default: the thread itself. */
+  readonly threadId?: string;
   /** The question of the tool, if it has suspended the call. Pass the answer to `answer`. */
   readonly question?: JsonValue;
 }
@@ -244,8 +246,8 @@ export function storedWaitingCalls(
     asleep: "sleep",
   };
   return open.flatMap((one): readonly WaitingCall[] => {
-    const isDecided = DECIDED.includes(one.status);
-    if (isDecided || (!onlyWaits && !waitsForOutside(settings, one))) return [];
+    const isElsewhere = DECIDED.includes(one.status) || one.status === "delegated";
+    if (isElsewhere || (!onlyWaits && !waitsForOutside(settings, one))) return [];
     return [waitingCall(one, kinds[one.status] ?? "answer")];
   });
 }
@@ -279,6 +281,7 @@ function waitsForOutside(settings: ReactSettings, { call, status }: OpenCall): b
   return (
     status === "approval_requested" ||
     status === "asked" ||
+    status === "delegated" ||
     status === "asleep" ||
     (client && (status === "started" || (status === "open" && !asksFirst)))
   );

@@ -55,7 +55,7 @@ function startRequest(
   requestId: string,
 ): Step {
   const before = continues === undefined ? undefined : agent.state.last?.run;
-  const { deadline: _past, traceparent: _trace, display: _shown, ...kept } = before?.options ?? {}; // all are of the request before
+  const { deadline: _past, traceparent: _trace, display: _shown, parent: _asker, ...kept } = before?.options ?? {}; // all are of the request before
   const lane = before?.lane ?? operation?.contextRef ?? agent.state.activeContextRef;
   const ids = { requestId, runId: agent.ports.ids("run"), lane, refs: refs as JsonObject }; // refs are scalars
   const { runId } = ids;

@@ -1,3 +1,5 @@
+import type { JsonObject } from "../../thread/json.ts";
+import type { Directive } from "../directive.ts";
 import type { Failure, Signal } from "../signal.ts";
 import {
   addDirectives,
@@ -11,19 +13,22 @@ import {
 } from "./agent.ts";
 import { handleModelError, handleModelResult } from "./answer.ts";
 import { handleAsk } from "./ask.ts";
-import { handedOverEntry, resultEntry } from "./entries.ts";
-import { completeRequest, emitResults, endRequest, NOT_ANSWERED, NOT_AWAKE, NOT_RUN } from "./finish.ts";
+import { commandEntryId, delegatedEntry, handedOverEntry, resultEntry } from "./entries.ts";
+import { cancelRow, completeRequest, emitResults, endRequest, NOT_ANSWERED, NOT_AWAKE, NOT_RUN } from "./finish.ts";
 import { handleSummary, handleSummaryFailed, startNextCall } from "./next-call.ts";
 import { handleContextOperation, handleCut, handleSetting } from "./operations.ts";
 import { handleNotice, handleResume } from "./resume.ts";
-import { hasOpenCalls, type OpenCall, openCalls, type Run } from "./state.ts";
+import { hasChildren, hasOpenCalls, type OpenCall, openCalls, type Run } from "./state.ts";
 import { handleSteer } from "./steering.ts";
 import { deadlineFailure, handleWorked, rescheduleDeadline } from "./time-limit.ts";
 import {
   callOrEnd,
+  closeUnrun,
+  continueAfterResult,
   continueAfterTools,
   endIfIdle,
   expireCall,
+  findOpenCall,
   handleAnswerNeeded,
   handleApprovalNeeded,
   handleChecked,
@@ -34,7 +39,9 @@ import {
   handleSkip,
   handleSleep,
   handleToolResult,
+  isClosing,
   isInTime,
+  removeRunning,
 } from "./tools.ts";
 
 /**
@@ -43,7 +50,8 @@ import {
  */
 export function decideDurable(agent: ReactAgent, signal: Signal): Step {
   if (signal.type === "ask") return decide(agent, signal); // an ask that does not fit must be refused before it is written
-  const { agent: after, directives } = decide(phased(agent, true), signal);
+  const step = decide(phased(agent, true), signal);
+  const { agent: after, directives } = hasChildren(agent.state.run) ? cancelledChildren(agent, step, signal) : step;
   return { agent: phased(after, false), directives };
 }
 
@@ -81,6 +89,10 @@ export function decide(agent: ReactAgent, signal: Signal): Step {
       return handleQuestion(agent, signal);
     case "sleep_started":
       return handleSleep(agent, signal);
+    case "delegated":
+      return handleDelegated(agent, signal);
+    case "child_ended":
+      return handleChildEnded(agent, signal);
     case "answer_question":
       return handleQuestionAnswer(agent, signal);
     case "answer_needed":
@@ -210,11 +222,68 @@ function handleFinish(agent: ReactAgent, { requestId, terminationReason }: Extra
 function closeWaitingCalls(step: Step, before: Run, waiting: readonly OpenCall[]): Step {
   const results = waiting.map((open) => {
     if (open.status === "asleep") return resultEntry(before, open, NOT_AWAKE);
-    const mayHaveRun = ["open", "started", "asked", "answered"].includes(open.status);
+    const mayHaveRun = ["open", "started", "asked", "answered", "delegated"].includes(open.status);
     return resultEntry(before, open, mayHaveRun ? NOT_ANSWERED : NOT_RUN);
   });
   const closed = commitEntries(step, ...results);
   const run = closed.agent.state.run ?? before;
   const emitted = emitResults(closed, run);
   return hasOpenCalls(run) ? emitted : continueAfterTools(emitted, run);
+}
+
+type SignalOfType<Type extends Signal["type"]> = Extract<Signal, { type: Type }>;
+
+/** A call asks another agent. The ask is posted to the thread of the child in the append of the entry. */
+function handleDelegated(agent: ReactAgent, { callId, toolCallId, child, workedMs }: SignalOfType<"delegated">): Step {
+  const { run } = agent.state;
+  if (run === undefined || callId !== run.callId) return unchanged(agent);
+  const step = removeRunning(agent, toolCallId);
+  const open = findOpenCall(run, toolCallId);
+  if (open === undefined) return endIfIdle(step, run);
+  if (isClosing(agent, run)) return closeUnrun(step, run, open);
+  const { threadId, requestId, agent: name, ask } = child;
+  const next = commitEntries(step, delegatedEntry(run, open.call, { threadId, requestId, agent: name }, workedMs));
+  const command = { ...ask, id: requestId, type: "ask", agent: name };
+  return addDirectives(next, { type: "send", threadId, agent: name, command });
+}
+
+/** The request of a child has ended: its answer is the result of the call. A call that is closed does not take it. */
+function handleChildEnded(
+  agent: ReactAgent,
+  { id, callId, toolCallId, outcome, usage, usageByModel }: SignalOfType<"child_ended">,
+): Step {
+  const { run } = agent.state;
+  const open = run?.callId === callId ? findOpenCall(run, toolCallId) : undefined;
+  if (run === undefined || open?.status !== "delegated" || open.child === undefined) {
+    return addDirectives(unchanged(agent), { type: "settle", id, end: { status: "dropped", reason: "closed" } });
+  }
+  const { threadId, requestId } = open.child;
+  const entry = resultEntry(run, open, outcome);
+  const child = { threadId, requestId, usage, usageByModel } as JsonObject; // counts of tokens are JSON
+  const next = commitEntries(unchanged(agent), {
+    ...entry,
+    id: commandEntryId(id),
+    payload: { ...entry.payload, child },
+  });
+  const end = { status: "delivered", seq: next.agent.thread.lastSeq } as const;
+  return continueAfterResult(addDirectives(next, { type: "settle", id, end }), run);
+}
+
+/** Children whose call was closed without their answer: their requests are cancelled, in the append that closes the call. */
+function cancelledChildren({ state: { run } }: ReactAgent, step: Step, signal: Signal): Step {
+  if (run === undefined) return step;
+  const after = step.agent.state.run;
+  const answered = signal.type === "child_ended" ? signal.toolCallId : undefined;
+  const isOpen = (toolCallId: string): boolean =>
+    after?.callId === run.callId && after !== undefined && findOpenCall(after, toolCallId)?.status === "delegated";
+  const left = openCalls(run).flatMap(({ call, child }) => {
+    return child === undefined || call.id === answered || isOpen(call.id) ? [] : [child];
+  });
+  return addDirectives(
+    step,
+    ...left.map(({ threadId, requestId, agent }): Directive => {
+      const command = { id: cancelRow(requestId), type: "child_cancel", requestId };
+      return { type: "send", threadId, agent, command };
+    }),
+  );
 }

@@ -6,7 +6,7 @@ import type { ToolCall } from "../../thread/message.ts";
 import type { CallRecord, ModelAnswer } from "../model-call.ts";
 import { storedCall } from "../model-call.ts";
 import type { Failure, Signal, Steer, StoredRequestOptions, ToolOutcome } from "../signal.ts";
-import { type OpenCall, type RequestEnd, type Run, withRefs } from "./state.ts";
+import { type ChildThread, type OpenCall, type RequestEnd, type Run, withRefs } from "./state.ts";
 
 // One function per entry of a run. Types make the payloads JSON; `draftEntries` checks them again.
 
@@ -263,6 +263,12 @@ export function toolStartedEntry(run: Run, toolCallId: string, name: string): En
     payload: { contextRef: run.lane, toolCallId, name },
     refs: { ...callRefs(run), toolCallId },
   };
+}
+
+/** The call has asked another agent, whose thread this names. It waits for the answer. */
+export function delegatedEntry(run: Run, { id, name }: ToolCall, child: ChildThread, workedMs?: number): EntryInput {
+  const entry = toolStartedEntry(run, id, name);
+  return { ...entry, payload: json({ ...entry.payload, child, ...worked(workedMs) }) };
 }
 
 /** A new attempt of a resumed request. Must be durable before the work starts. */

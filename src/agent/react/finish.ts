@@ -1,7 +1,8 @@
-import type { JsonValue } from "../../thread/json.ts";
+import type { JsonObject, JsonValue } from "../../thread/json.ts";
+import type { Directive } from "../directive.ts";
 import type { RequestUsage, TerminationReason } from "../event.ts";
 import type { CallRecord } from "../model-call.ts";
-import type { Failure, ToolOutcome } from "../signal.ts";
+import type { Failure, ParentCall, ToolOutcome } from "../signal.ts";
 import {
   addDirectives,
   commitEntries,
@@ -68,6 +69,7 @@ export function finishRun(step: Step, run: Run, end: RequestEnd, object?: JsonVa
   const left = addDirectives(
     { ...changed, agent: { ...changed.agent, flight: { ...NOTHING_IN_FLIGHT, deferred } } },
     ...steers.map(({ id }) => ({ type: "settle", id, end: dropped }) as const),
+    ...answerToParent(run, end),
     { type: "checkpoint", requestId, runId, iteration, reason: "terminal" },
   );
   return addDirectives(emitEnd(left, run, end, object), { type: "stop", requestId, runId, status: end.status });
@@ -121,6 +123,7 @@ const WAITED_FOR_TIME = "the call waited for its time, which had not come";
 /** The reason for which a call waited that is closed before. Undefined for one that did not wait after it was called. */
 export function waitedFor({ status }: Pick<OpenCall, "status">): string | undefined {
   if (status === "asleep") return WAITED_FOR_TIME;
+  if (status === "delegated") return "the call waited for another agent";
   return status === "asked" || status === "answered" ? WAITED_FOR_ANSWER : undefined;
 }
 
@@ -157,4 +160,43 @@ export function committedOutcome({ thread }: ReactAgent, { callId, askSeq }: Run
   const { content, isError, partial, details } = (entry?.payload ?? {}) as Partial<ToolOutcome>; // the agent wrote this entry
   const more = { ...(partial && { partial }), ...(details !== undefined && { details }) };
   return { content: content ?? "", isError: isError === true, ...more };
+}
+
+/** The end of a child's request, for the thread that has asked it. Nothing for other requests. */
+export function answerToParent(
+  {
+    requestId,
+    options: { parent },
+    text,
+    usage,
+    usageByModel,
+  }: Pick<Run, "requestId" | "options" | "text" | "usage" | "usageByModel">,
+  end: RequestEnd,
+): readonly Extract<Directive, { type: "send" }>[] {
+  if (parent === undefined) return [];
+  const { threadId, callId, toolCallId }: ParentCall = parent;
+  const more = { ...childOutcome(text, end), usage, usageByModel } as JsonObject; // all are JSON
+  const command = { id: `answer_${requestId}`, type: "child_end", callId, toolCallId, ...more };
+  return [{ type: "send", threadId, command }];
+}
+
+function childOutcome(text: string, end: RequestEnd): ToolOutcome {
+  switch (end.status) {
+    case "completed": {
+      const { terminationReason } = end;
+      const note = terminationReason === "final_answer" ? [] : [`[The agent ended early: ${terminationReason}.]`];
+      return { content: [...(text === "" ? [] : [text]), ...note].join("\n"), isError: false };
+    }
+    case "failed":
+      return errorOutcome(end.failure.code, `The agent failed: ${end.failure.message}`);
+    case "cancelled":
+      return errorOutcome("cancelled", `The request of the agent was cancelled: ${end.reason}`);
+    default:
+      return end satisfies never;
+  }
+}
+
+/** The command that cancels the request of a child. */
+export function cancelRow(requestId: string): string {
+  return `cancel_${requestId}`;
 }

@@ -25,7 +25,7 @@ import {
   waitedFor,
 } from "./finish.ts";
 import { noticeSummary, startNextCall } from "./next-call.ts";
-import { hasOpenCalls, type OpenCall, openCalls, type Run } from "./state.ts";
+import { type ChildThread, hasOpenCalls, type OpenCall, openCalls, type Run } from "./state.ts";
 import { skipsCalls } from "./steering.ts";
 import { deadlineFailure, scheduleTimeLimit, timeLimitFailure } from "./time-limit.ts";
 import {
@@ -147,7 +147,7 @@ function resumeCall(step: Step, open: OpenCall, { untouched = false, notBegun = 
     const isUndecided = status === "approval_requested" || status === "approved";
     const isOpen = status === "open" || status === "started";
     const hasNotRun = isUndecided || (isOpen && notBegun) || (status === "open" && (untouched || asksFirst));
-    const waits = status === "asked" || status === "asleep" || (isOpen && traits?.client);
+    const waits = ["asked", "asleep", "delegated"].includes(status) || (isOpen && traits?.client);
     const what = hasNotRun ? undefined : (waitedFor(open) ?? WAITED_FOR_ANSWER);
     if (hasNotRun || waits) return closeUnrun(step, run, open, what);
   }
@@ -165,6 +165,8 @@ function resumeCall(step: Step, open: OpenCall, { untouched = false, notBegun = 
       return addDirectives(step, awaitDirective({ requestId, runId, callId, call }, "answer", open.question));
     case "asleep": // `expire` comes at its time
       return step;
+    case "delegated": // the child may have to be started
+      return open.child === undefined ? step : addDirectives(step, { type: "send", ...startOf(open.child) });
     case "answered":
       return executeCall(commitEntries(step, toolStartedEntry(run, call.id, call.name)), run, open, true);
     case "denied":
@@ -187,6 +189,10 @@ function resumeCall(step: Step, open: OpenCall, { untouched = false, notBegun = 
     default:
       return status satisfies never;
   }
+}
+
+function startOf({ threadId, agent }: ChildThread): { readonly threadId: string; readonly agent: string } {
+  return { threadId, agent };
 }
 
 /** Emits a decision that was made in another process. */

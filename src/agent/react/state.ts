@@ -26,11 +26,20 @@ type CallStatus =
   | "asked"
   /** The question is answered, and the call not resumed. */
   | "answered"
+  /** Waits for the answer of another agent. */
+  | "delegated"
   /** Has run, and waits for a time. */
   | "asleep"
   /** The call was started, and may have run. */
   | "started"
   | "done";
+
+/** The thread of a child, its request and its agent. */
+export interface ChildThread {
+  readonly threadId: string;
+  readonly requestId: string;
+  readonly agent: string;
+}
 
 /** A tool call of the last answer, with its status. */
 export interface OpenCall {
@@ -47,6 +56,8 @@ export interface OpenCall {
   readonly question?: { readonly value: JsonValue; readonly count: number };
   /** The answer to the last question. */
   readonly answer?: JsonValue;
+  /** The agent that the call has asked. */
+  readonly child?: ChildThread;
 }
 
 /** An open request. Contains only facts from the log. */
@@ -107,6 +118,11 @@ export function openCalls(run: Run): readonly OpenCall[] {
 
 export function hasOpenCalls({ calls, firstOpen }: Run): boolean {
   return firstOpen < calls.length;
+}
+
+/** Whether a call of the run waits for another agent. */
+export function hasChildren(run: Run | undefined): boolean {
+  return run?.calls.some(({ status }) => status === "delegated") ?? false;
 }
 
 /** How a request ended. Stored in `payload.end` of its last entry. */
@@ -280,7 +296,9 @@ function afterEntry(before: Run, entry: Entry): Run {
     case "sleep_started":
       return withStatus(run, fields["toolCallId"], "asleep", UNFINISHED, { deadline: fields["until"] ?? 0, ...fields });
     case "tool_started":
-      return withStatus(run, fields["toolCallId"], "started", UNFINISHED);
+      return isPlainObject(fields["child"])
+        ? withStatus(run, fields["toolCallId"], "delegated", UNFINISHED, fields)
+        : withStatus(run, fields["toolCallId"], "started", UNFINISHED);
     case "error":
       return afterRefusal(run, fields);
     case "note":
@@ -296,7 +314,9 @@ function afterMessage(run: Run, payload: JsonObject, callId: string | undefined)
   const { role, steer, toolCallId, partial } = payload;
   // A late result of an earlier exchange may have the id of a call that is open now.
   if (role === "tool")
-    return callId === undefined || callId === run.callId ? withStatus(run, toolCallId, "done", UNFINISHED) : run;
+    return callId === undefined || callId === run.callId
+      ? withStatus({ ...run, ...usageWith(run, payload["child"]) }, toolCallId, "done", UNFINISHED)
+      : run;
   if (role === "user") {
     // A user message between a call and its result does not close the call.
     const left = hasOpenCalls(run) ? {} : { calls: [], firstOpen: 0 };
@@ -327,6 +347,7 @@ const UNFINISHED: readonly CallStatus[] = [
   "denied",
   "asked",
   "answered",
+  "delegated",
   "asleep",
   "started",
 ];
@@ -339,7 +360,7 @@ function withStatus(
   from: readonly CallStatus[],
   fields: JsonObject = {},
 ): Run {
-  const { editedArguments: edited, deadline, onTimeout, question, answer } = fields;
+  const { editedArguments: edited, deadline, onTimeout, question, answer, child } = fields;
   for (let index = run.firstOpen; index < run.calls.length; index++) {
     const open = run.calls[index];
     if (open === undefined || open.call.id !== id || !from.includes(open.status)) continue;
@@ -353,6 +374,7 @@ function withStatus(
       ...(question === undefined && answered !== undefined && { answer: answered }),
       ...(typeof deadline === "number" && { deadline, onTimeout: onTimeout === "fail" ? "fail" : "deny" }),
       ...(status === "asleep" && { outcome: outcomeIn(fields) }),
+      ...(status === "delegated" && { child: child as unknown as ChildThread }), // the agent wrote this entry
     };
     const calls = run.calls.with(index, changed);
     let { firstOpen } = run;
@@ -439,6 +461,17 @@ function usageAfter(run: Run, call: JsonValue | undefined): Pick<Run, "usage" | 
   const model = typeof call["model"] === "string" ? call["model"] : undefined;
   const own = recordedUsage(call);
   return { usage: addUsage(usage, own), usageByModel: addModelUsage(usageByModel, model, own) };
+}
+
+/** The usage of a child counts in the run that has asked it. */
+function usageWith(run: Run, child: JsonValue | undefined): Pick<Run, "usage" | "usageByModel"> {
+  const { usage, usageByModel } = run;
+  if (!isPlainObject(child)) return { usage, usageByModel };
+  const models = Object.entries(Object(child["usageByModel"])) as [string, Usage][]; // the agent wrote this entry
+  return {
+    usage: addUsage(usage, recordedUsage(child)),
+    usageByModel: models.reduce((sum, [model, one]) => addModelUsage(sum, model, one), usageByModel),
+  };
 }
 
 /** The usage in the record of a call. */

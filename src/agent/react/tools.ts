@@ -265,7 +265,7 @@ export function handleQuestionAnswer(
 }
 
 /** Whether no call may start to wait. */
-function isClosing(agent: ReactAgent, run: Run): boolean {
+export function isClosing(agent: ReactAgent, run: Run): boolean {
   const { ending, finishing } = agent.flight;
   return ending !== undefined || finishing !== undefined || skipsCalls(agent, run);
 }
@@ -432,7 +432,7 @@ export function executeCalls(
   return addDirectives(updateFlight(step, { running }), ...execs);
 }
 
-function removeRunning(agent: ReactAgent, toolCallId: string): Step {
+export function removeRunning(agent: ReactAgent, toolCallId: string): Step {
   const { running } = agent.flight;
   const index = running.indexOf(toolCallId);
   return index < 0 ? unchanged(agent) : updateFlight(unchanged(agent), { running: running.toSpliced(index, 1) });
@@ -445,7 +445,7 @@ function waitingCall(
   return { run, open: run === undefined || running.includes(toolCallId) ? undefined : findOpenCall(run, toolCallId) };
 }
 
-function findOpenCall(run: Run, toolCallId: string): OpenCall | undefined {
+export function findOpenCall(run: Run, toolCallId: string): OpenCall | undefined {
   for (let index = run.firstOpen; index < run.calls.length; index++) {
     const open = run.calls[index];
     if (open?.call.id === toolCallId && open.status !== "done") return open;

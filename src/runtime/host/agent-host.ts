@@ -1,6 +1,6 @@
 import type { AgentContext, AgentOutput, AnyAgent, InferOutput } from "../../agent/definition/config.ts";
 import type { InputSchema } from "../../agent/definition/schema.ts";
-import { type ReactAgent, storedWaitingCalls, type WaitingCall, waitingCalls } from "../../agent/react/agent.ts";
+import type { ReactAgent, WaitingCall } from "../../agent/react/agent.ts";
 import { rulesOf } from "../../agent/react/permission-rules.ts";
 import { reactSettings } from "../../agent/react/settings.ts";
 import type { PermissionRule } from "../../lanes/setting.ts";
@@ -45,13 +45,14 @@ import type {
 } from "../server/options.ts";
 import { resultOfKnown } from "../server/past-request.ts";
 import { LEASE_TTL_MS } from "../server/start.ts";
-import { type ThreadUsage, usageOfThread } from "../server/thread-usage.ts";
+import type { ThreadUsage } from "../server/thread-usage.ts";
 import { loadAgent } from "../session/load.ts";
 import { retryStore } from "../session/store-retry.ts";
 import { type Advanced, type AdvanceOptions, advanceLoop } from "./advance.ts";
 import { AskSignals } from "./ask-signals.ts";
 import { type Decision, decideByEntry, ofEndedRequest } from "./decide-by-entry.ts";
 import { DueThreads, guarded, waitingDeadlines } from "./due-threads.ts";
+import { familyUsage, familyWaiting } from "./family.ts";
 import { listWaiting, type WaitingList } from "./list-waiting.ts";
 import { LiveThreads, type Used } from "./live-threads.ts";
 import type { AgentChoice, HostGetOptions, HostOptions, ThreadReadOptions, WaitingListOptions } from "./options.ts";
@@ -275,14 +276,14 @@ export class AgentHost<Agent extends AnyAgent = AnyAgent> extends ThreadCommands
     return (await retryStore(this.#ports, () => this.#options.store.load(threadId))) ?? thread;
   }
 
-  /** The calls of a thread that wait for a decision or a result from outside, in order. Claims nothing. */
+  /** The calls of a thread that wait for a decision or a result from outside, then those of its children. Claims nothing. */
   waiting(threadId: string): Promise<readonly WaitingCall[]>;
   /** Those of all threads of the store, the longest wait first. Claims nothing, and reads no entries. */
   waiting(options?: WaitingListOptions): Promise<WaitingList>;
   async waiting(of: string | WaitingListOptions = {}): Promise<readonly WaitingCall[] | WaitingList> {
     if (typeof of !== "string") return listWaiting(this.#options.store, this.#ports, of);
-    const isLive = this.#threads.live(of) !== undefined;
-    const calls = this.#viewed(of).then(({ agent }) => (isLive ? waitingCalls(agent) : storedWaitingCalls(agent)));
+    const isLive = (id: string): boolean => this.#threads.live(id) !== undefined;
+    const calls = familyWaiting(of, { view: (id) => this.#viewed(id), isLive });
     return calls.catch(this.unlessAsked(of, []));
   }
 
@@ -299,11 +300,11 @@ export class AgentHost<Agent extends AnyAgent = AnyAgent> extends ThreadCommands
     return view(await this.#viewed(threadId));
   }
 
-  /** The usage of all requests of a thread. Claims nothing. */
+  /** The usage of all requests of a thread, and of its children. Claims nothing. */
   async usage(threadId: string): Promise<ThreadUsage> {
     checkName("threadId", threadId);
-    const priced = await this.#agentOf(threadId).catch(this.unlessAsked<Pick<AnyAgent, "limits">>(threadId, {}));
-    return usageOfThread(this.#options.store, threadId, priced);
+    const priced = (id: string) => this.#agentOf(id).catch(this.unlessAsked<Partial<AnyAgent>>(id, {}));
+    return familyUsage(this.#options.store, threadId, priced);
   }
 
   /**

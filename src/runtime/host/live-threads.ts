@@ -23,7 +23,14 @@ import { reschedule } from "./advance.ts";
 import type { DueThreads } from "./due-threads.ts";
 import { HostedRequest } from "./hosted-request.ts";
 import type { HostGetOptions, HostOptions } from "./options.ts";
-import { agentMismatch, askedAgent, chooseAgent, type HostAgents, waitingAgent } from "./thread-agent.ts";
+import {
+  agentMismatch,
+  askedAgent,
+  chooseAgent,
+  type HostAgents,
+  isOfAnotherHost,
+  waitingAgent,
+} from "./thread-agent.ts";
 
 const IDLE_MS = 10_000;
 /** How long the store has to end the lease when the host stops. */
@@ -217,6 +224,19 @@ export class LiveThreads<Agent extends AnyAgent> {
     this.#registered.set(threadId, tools.set(name, tool));
   }
 
+  /** A thread got a command of another one: it starts, or reads its inbox again. If that fails now, it is tried again later. */
+  async #deliver(threadId: string, agent: string | undefined, context: unknown): Promise<void> {
+    if (this.#isStopped) return;
+    const start = { claimWaitMs: 0, ...(agent !== undefined && { agent }), ...(context !== undefined && { context }) };
+    try {
+      await this.use(threadId, ({ loop }) => takePosted(loop), start as Start<Agent>); // the context is that of the parent
+    } catch (error) {
+      if (this.#isStopped || isOfAnotherHost(error)) return;
+      const { leaseTtlMs = LEASE_TTL_MS } = this.#options;
+      this.#due.setEarlier(threadId, this.#ports.clock() + leaseTtlMs);
+    }
+  }
+
   async stop(options: StopOptions): Promise<void> {
     this.#isStopped = true;
     for (const [threadId, live] of this.#live) {
@@ -292,6 +312,7 @@ export class LiveThreads<Agent extends AnyAgent> {
         this.#ended({ kind, requestId, threadId, agent });
     };
     const wake = (at: number): void => this.#due.committed(threadId, at);
+    const sent = (to: string, of: string | undefined, given: unknown): void => void this.#deliver(to, of, given);
     // Before the claim, another process may have asked another agent.
     const first = async ({ thread }: ReactAgent): Promise<undefined> => {
       const asked = await this.#asked(threadId, thread);
@@ -305,7 +326,7 @@ export class LiveThreads<Agent extends AnyAgent> {
     };
     const server = AgentServer.open<Agent>(
       { ...this.#options, ...own, agent, threadId, signal: live.wanted.signal },
-      { lost, opened, listen, wake, first, registered: live.registered, lease: this.#lease, answerCall },
+      { lost, opened, listen, wake, sent, first, registered: live.registered, lease: this.#lease, answerCall },
     );
     server.catch(() => {
       if (this.#live.get(threadId) === live) this.#live.delete(threadId); // the next caller tries again

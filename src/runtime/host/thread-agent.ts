@@ -1,4 +1,5 @@
 import type { AnyAgent } from "../../agent/definition/config.ts";
+import { AgentError } from "../../agent/definition/errors.ts";
 import { isAsk } from "../../agent/react/restore.ts";
 import type { ThreadStore } from "../../stores/port.ts";
 import type { Entry } from "../../thread/entry.ts";
@@ -7,16 +8,40 @@ import type { Thread } from "../../thread/thread.ts";
 import type { RuntimePorts } from "../ports.ts";
 import { RequestError } from "../request/request-error.ts";
 import { retryStore } from "../session/store-retry.ts";
+import { agentsInTools } from "../tools/agent-tool.ts";
 import type { HostOptions } from "./options.ts";
 
-/** The agents of a host by name. */
-export type HostAgents<Agent extends AnyAgent> = ReadonlyMap<string, Agent>;
+/** The agents of a host by name, with those that their tools ask. `only`: the one that was given, if it is the only one. */
+export interface HostAgents<Agent extends AnyAgent> extends ReadonlyMap<string, Agent> {
+  readonly only?: string | undefined;
+}
 
 /** The options are checked. An agent without a name gets its key as its name. */
 export function agentsOf<Agent extends AnyAgent>({ agent, agents }: HostOptions<Agent>): HostAgents<Agent> {
-  if (agents === undefined) return new Map([[agent.name, agent]]);
-  const list = Array.isArray(agents) ? agents.map((each: Agent) => [each.name, each] as const) : Object.entries(agents);
-  return new Map(list.map(([name, each]) => [name, each.name === name ? each : Object.freeze({ ...each, name })]));
+  const list =
+    agents === undefined
+      ? [[agent.name, agent] as const]
+      : Array.isArray(agents)
+        ? agents.map((each: Agent) => [each.name, each] as const)
+        : Object.entries(agents);
+  const own = list.map(([name, each]) => [name, each.name === name ? each : Object.freeze({ ...each, name })] as const);
+  const all = new Map(own);
+  for (const each of own.flatMap(([, { tools }]) => agentsInTools(tools))) {
+    const known = all.get(each.name);
+    if (known !== undefined && !isSame(known, each)) throw twoAgents(each.name);
+    if (known === undefined) all.set(each.name, each as Agent); // its threads are of its own, as those of any agent
+  }
+  return Object.assign(all, { only: own.length === 1 ? own[0]?.[0] : undefined });
+}
+
+/** An agent that was given under a key is another object with the same tools. */
+function isSame(a: AnyAgent, b: AnyAgent): boolean {
+  return a === b || (a.tools === b.tools && a.model === b.model);
+}
+
+function twoAgents(name: string): AgentError {
+  const message = `Two agents have the name ${JSON.stringify(name)}, and one of them is asked by a tool. Give each agent its own name.`;
+  return new AgentError({ code: "invalid_agent", path: "agentTool", message });
 }
 
 /** The agent that runs a thread: the one that its newest ask names, else the one that the caller names, else the only one. */
@@ -26,8 +51,7 @@ export function chooseAgent<Agent extends AnyAgent>(
   asked: string | undefined,
   wanted: string | undefined,
 ): Agent {
-  const [only] = agents.size === 1 ? agents.keys() : [];
-  const name = asked ?? wanted ?? only;
+  const name = asked ?? wanted ?? agents.only;
   const served = [...agents.keys()].join(", ");
   if (name === undefined) {
     const message = `No ask of thread ${threadId} names its agent. Pass { agent } to \`ask\` or \`get\`: this host serves ${served}.`;

@@ -13,8 +13,9 @@ import {
   requestReused,
   requestSuspended,
 } from "../request/request-error.ts";
+import { endToParent } from "./children.ts";
 import { effects, update, wait } from "./decision.ts";
-import { consume, consumedAsk, endOf, rowAskId, rowOfAsk, withoutCommand } from "./inbox.ts";
+import { cancelOf, consume, consumedAsk, endOf, rowAskId, rowOfAsk, withoutCommand } from "./inbox.ts";
 import type { CallerAnswer, Live, QueuedAsk, ToolFacts, Turn } from "./live.ts";
 import { removeRequestTools, suspensionIn } from "./request-state.ts";
 import { isDue, scheduledRow } from "./schedule.ts";
@@ -164,6 +165,8 @@ function leave(decision: Decision, ask: QueuedAsk, error: unknown): Decision {
   return effects(left, { type: "settle_ask", askId: ask.id, error });
 }
 
+const CANCELLED = "The ask was cancelled before its turn.";
+
 /** Removes queued asks. The caller `reply` waits until that is durable, and gets the removed asks. */
 export function withdrawAsk(
   decision: Decision,
@@ -180,7 +183,9 @@ export function withdrawAsk(
   const answer: readonly CallerAnswer[] = reply === undefined ? [] : [{ type: "settle", reply, value: gone }];
   const outcome = { status: "dropped", reason: "cancelled" } as const;
   const consumes = gone.flatMap((ask) => consumedAsk(left.live, ask, outcome));
-  return consume(left, consumes, [...settled, ...answer], consumes.length === 0 ? {} : restingStatus(left.live));
+  const sends = gone.flatMap((ask) => endToParent(ask, { status: "cancelled", reason: CANCELLED }));
+  const metadata = consumes.length === 0 ? {} : restingStatus(left.live);
+  return consume(left, consumes, [...settled, ...answer], metadata, sends);
 }
 
 /** Refuses all queued asks, except for one that is being prepared. Asks that are rows wait for the next process. */
@@ -305,13 +310,19 @@ export function refuseAsk(decision: Decision, ask: QueuedAsk, error: unknown): D
     ? effects(removeRequestTools(decision, requestId), { type: "forget", requestId })
     : decision;
   const { code, message } = failureOf(error, UNKNOWN);
-  const consumes = consumedAsk(live, ask, { status: "refused", code, message });
+  const consumes = [...consumedAsk(live, ask, { status: "refused", code, message }), ...cancelOf(live, requestId)];
   if (consumes.length === 0) return settleSame(forgotten, ask, { error });
   if (live.broken !== undefined || live.stopping !== undefined) {
     return settleSame(forgotten, ask, { error: requestSuspended(requestId, suspensionIn(live), { cause: error }) });
   }
   const [left, answers] = answerSame(forgotten, ask, { error });
-  return consume(left, consumes, answers, restingStatus(left.live));
+  return consume(
+    left,
+    consumes,
+    answers,
+    restingStatus(left.live),
+    endToParent(ask, { status: "failed", failure: { code, message } }),
+  );
 }
 
 /** Sets the timer for the next time or deadline of the queued asks. A failed write has to be repaired first. */

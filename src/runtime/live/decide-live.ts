@@ -1,8 +1,8 @@
 import { heldFor } from "../../agent/react/call-context.ts";
 import { opIdReused } from "../../agent/react/operations.ts";
-import type { ConsumedCommand } from "../../stores/command.ts";
+import type { PostedCommand } from "../../stores/command.ts";
 import { CommandError, ConflictError } from "../../stores/errors.ts";
-import type { JsonObject } from "../../thread/json.ts";
+import { requestCancelled } from "../request/request-error.ts";
 import {
   advanceAsks,
   askNotPosted,
@@ -17,13 +17,14 @@ import {
   wakeThread,
   withdrawAsk,
 } from "./asks.ts";
+import { cancelChild, PARENT_GONE } from "./children.ts";
 import { effects, endWork, followedBy, startWork, update, updateRequest, wait } from "./decision.ts";
-import { consume, consumedAsk, inboxRead, posted, withoutRows, withReplaced } from "./inbox.ts";
-import type { CallerAnswer, Hold, Live, QueuedAsk } from "./live.ts";
+import { cancelOf, consume, consumedAsk, inboxRead, posted, withoutRows, withReplaced } from "./inbox.ts";
+import type { Hold, Live, QueuedAsk } from "./live.ts";
 import { emitUnresolved } from "./perform-directive.ts";
 import { closeRequest, isNoteDue, openRequest, setNoteTimer, workedMs } from "./request-state.ts";
 import { hasOtherTimes, rescheduled, scheduleAfter } from "./schedule.ts";
-import type { Change, Decision, LiveSignal, Moment, RequestValues } from "./signal.ts";
+import type { Change, Decision, Effect, LiveSignal, Moment, RequestValues } from "./signal.ts";
 import { advanceStop, beginStop, closeLive, endGrace } from "./stopping.ts";
 import { breakDown, isPermanent, notRestored, restore, restored } from "./store-failure.ts";
 import { nextEventSeq, restingStatus } from "./thread-metadata.ts";
@@ -109,19 +110,20 @@ function decide(decision: Decision, signal: LiveSignal, moment: Moment): Decisio
       return effects(decision, { ...signal, type: "perform_call" });
     case "wake":
       return wakeThread(decision, moment);
+    case "cancel_child":
+      return cancelChild(decision, signal);
     case "withdraw":
       return withdrawAsk(decision, signal);
     case "look":
       return look(decision, signal.reply);
     case "consume": {
-      const { consumes, then, metadata } = signal;
-      if (live.broken !== undefined) return effects(decision, ...then); // the rows are read again with the log
-      return writeOutcomes(decision, consumes, then, metadata);
+      if (live.broken !== undefined) return effects(decision, ...signal.then); // the rows are read again with the log
+      return writeOutcomes(decision, signal);
     }
     case "schedule": {
       const then = signal.reply === undefined ? [] : [{ type: "settle", reply: signal.reply } as const];
       if (live.broken !== undefined || !live.postsCommands) return effects(decision, ...then);
-      return writeOutcomes(decision, [], then, {});
+      return writeOutcomes(decision, { consumes: [], then, metadata: {} });
     }
     case "prepared":
       return askPrepared(decision, signal.askId, signal.given, moment);
@@ -169,9 +171,7 @@ function look(decision: Decision, reply: string | undefined): Decision {
 /** Outcomes and metadata without an entry, and the schedule after them. */
 function writeOutcomes(
   decision: Decision,
-  consumes: readonly ConsumedCommand[],
-  then: readonly CallerAnswer[],
-  metadata: JsonObject,
+  { consumes, then, metadata, sends = [] }: Omit<Extract<LiveSignal, { type: "consume" }>, "type">,
 ): Decision {
   const { live } = decision;
   const { agent } = live;
@@ -180,8 +180,8 @@ function writeOutcomes(
   const change = isOpen
     ? rescheduled(live, agent, { consumes })
     : { schedule: scheduleAfter(live, agent, { consumes }) };
-  return wait(decision, { type: "consume", consumes, then, metadata }, (id) => {
-    return { type: "append", id, before: agent, after: agent, metadata, consumes, posts: [], ...change };
+  return wait(decision, { type: "consume", consumes, then, sends, metadata }, (id) => {
+    return { type: "append", id, before: agent, after: agent, metadata, consumes, posts: [], sends, ...change };
   });
 }
 
@@ -205,6 +205,11 @@ function afterRestoring(
   return signal.hasWaited
     ? effects(decision, { type: "settle", reply: signal.reply, error: decision.live.broken?.error })
     : restore(decision, { ...signal, hasWaited: true });
+}
+
+/** Another thread got a command: it is to start, or to read its inbox again. */
+function sent({ threadId, agent }: PostedCommand): Effect {
+  return { type: "sent", threadId, agent };
 }
 
 /** The current effect has answered. Other signals waited for it. */
@@ -241,7 +246,7 @@ function answered(decision: Decision, signal: Extract<LiveSignal, { readonly id:
       return signal.type === "posted" ? askPosted(current, hold.askId, signal) : current;
     case "consume":
       if (signal.type !== "appended") return current;
-      return effects(withoutRows(current, hold.consumes), ...hold.then);
+      return effects(withoutRows(current, hold.consumes), ...hold.then, ...hold.sends.map(sent));
     case "read_inbox": {
       if (signal.type !== "inbox_read") return current;
       const read = inboxRead(current, signal.rows, { threadId: moment.threadId, isFolded: false });
@@ -284,9 +289,9 @@ function holdFailed(decision: Decision, hold: Hold, error: unknown, moment: Mome
     case "post_ask":
       return askNotPosted(isPermanent(error) ? breakDown(decision, error) : decision, hold.askId, error);
     case "consume": {
-      const { type, consumes, then, metadata } = hold;
+      const { type, consumes, then, metadata, sends } = hold;
       if (ConflictError.isInstance(error) && error.actual > decision.live.agent.thread.rev)
-        return followedBy(decision, READ_ENTRIES, { type, consumes, then, metadata });
+        return followedBy(decision, READ_ENTRIES, { type, consumes, then, metadata, sends });
       // Another process has withdrawn one of the rows, or the store is away: read the rows again.
       const emitted = effects(decision, ...then);
       return CommandError.isInstance(error) ? withoutRows(emitted, consumes) : breakDown(emitted, error);
@@ -325,6 +330,10 @@ function askPrepared(decision: Decision, askId: string, given: RequestValues, mo
   const [ask] = live.asks;
   if (ask?.id !== askId) return decision;
   if (mustWait(live, ask)) return update(decision, { isAsking: false });
+  if (cancelOf(live, ask.requestId).length > 0) {
+    const left = update(decision, { asks: live.asks.slice(1), isAsking: false });
+    return refuseAsk(left, ask, requestCancelled(ask.requestId, PARENT_GONE));
+  }
   // A setting came while the ask was prepared: prepare it again.
   if (given.held !== undefined && hasOtherSettings(live.agent, given.held, ask))
     return update(decision, { isAsking: false });

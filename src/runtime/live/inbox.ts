@@ -1,16 +1,18 @@
 import { isoOf, type Time } from "../../agent/definition/time.ts";
 import type { Directive } from "../../agent/directive.ts";
 import type { ReactAgent, Step } from "../../agent/react/agent.ts";
+import { cancelRow } from "../../agent/react/finish.ts";
 import type { CommandEnd, Steer, StoredRequestOptions, WaitingCommand } from "../../agent/signal.ts";
 import type { ContextOperation } from "../../lanes/context-operation.ts";
 import { contentOf, UnreadablePayload } from "../../projection/transcript/payload.ts";
-import type { Command, CommandInput, CommandOutcome, ConsumedCommand } from "../../stores/command.ts";
+import type { Command, CommandInput, CommandOutcome, ConsumedCommand, PostedCommand } from "../../stores/command.ts";
 import { copyRefs, type Refs } from "../../thread/entry.ts";
 import { HeddleError } from "../../thread/errors.ts";
 import { isPlainObject, type JsonObject } from "../../thread/json.ts";
 import { postedOptions, timeOfAsk } from "../ask-options.ts";
 import { checkAuthor } from "../author.ts";
 import { requestCancelled } from "../request/request-error.ts";
+import { cancelledIn, childEndIn, sentCommand } from "./children.ts";
 import { effects, followedBy, update, wait } from "./decision.ts";
 import type { CallerAnswer, Hold, Live, QueuedAsk, RemoteCall, Turn } from "./live.ts";
 import { removeRequestTools } from "./request-state.ts";
@@ -54,6 +56,8 @@ type RowContent =
   | { readonly type: "call"; readonly call: RemoteCall }
   /** `onRequestEnd` was not called yet. */
   | { readonly type: "end"; readonly requestId: string }
+  /** A child has ended, or the call that asked for a request of this thread was closed. */
+  | { readonly type: "child"; readonly signal: LiveSignal }
   | { readonly type: "malformed"; readonly message: string }
   /** A row of another type, which is not for the runtime. */
   | { readonly type: "unknown" };
@@ -63,6 +67,9 @@ export function contentOfRow({ id, type, body, postedAt }: Command): RowContent 
     if (type === "steer") return { type: "command", signal: { type, id, ...steerIn(body) } };
     if (type === "ask") return { type, ask: askIn(id, body, postedAt) };
     if (type === "call") return { type, call: callIn(body) };
+    if (type === "child_end") return { type: "child", signal: { type: "agent", signal: childEndIn(id, body) } };
+    if (type === "child_cancel")
+      return { type: "child", signal: { type: "cancel_child", ...cancelledIn({ id, body }) } };
     if (type === "request_end") return { type: "end", requestId: String(body["requestId"]) };
   } catch (error) {
     const isKnown = HeddleError.isInstance(error) || error instanceof UnreadablePayload;
@@ -129,6 +136,25 @@ export function consumedBy({ inbox }: Live, directives: readonly Directive[]): r
     const revision = inbox.get(id);
     return revision === undefined ? [] : [{ id, outcome, revision }];
   });
+}
+
+/** The commands that directives post to other threads. */
+export function sentBy(directives: readonly Directive[]): readonly PostedCommand[] {
+  return directives.flatMap((directive) => (directive.type === "send" ? sentCommand(directive) : []));
+}
+
+/** The row that cancels a request, if it waits: the append that ends the request consumes it. */
+export function cancelOf({ inbox }: Pick<Live, "inbox">, requestId: string): readonly ConsumedCommand[] {
+  const id = cancelRow(requestId);
+  const revision = inbox.get(id);
+  return revision === undefined ? [] : [{ id, outcome: { status: "applied" }, revision }];
+}
+
+/** The cancel of the request that this step ends. */
+export function cancelOfEnded(live: Live, { agent: { state } }: Step): readonly ConsumedCommand[] {
+  const { last } = state;
+  const isNew = last !== undefined && last.run.runId !== live.agent.state.last?.run.runId;
+  return isNew ? cancelOf(live, last.run.requestId) : [];
 }
 
 /** The row of an ask with its outcome, if the ask is a row. */
@@ -253,9 +279,10 @@ export function consume(
   consumes: readonly ConsumedCommand[],
   then: readonly CallerAnswer[],
   metadata: JsonObject = {},
+  sends: readonly PostedCommand[] = [],
 ): Decision {
   if (consumes.length === 0 && Object.keys(metadata).length === 0) return effects(decision, ...then);
-  return followedBy(decision, { type: "consume", consumes, then, metadata });
+  return followedBy(decision, { type: "consume", consumes, then, metadata, ...(sends.length > 0 && { sends }) });
 }
 
 /**
@@ -349,6 +376,7 @@ function signalsOf(commands: readonly Command[]): readonly LiveSignal[] {
     const content = contentOfRow(row);
     if (content.type === "end") return [{ type: "ended", requestId: content.requestId, commandId: row.id }];
     if (content.type === "command") return [{ type: "agent", signal: content.signal }];
+    if (content.type === "child") return [content.signal];
     if (content.type === "ask") return [{ type: "ask", ask: content.ask }];
     if (content.type === "call")
       return [{ type: "call", commandId: row.id, revision: row.revision, call: content.call }];

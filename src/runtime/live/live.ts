@@ -4,7 +4,7 @@ import type { ReactAgent, Step } from "../../agent/react/agent.ts";
 import type { ReactSettings } from "../../agent/react/settings.ts";
 import type { CommandEnd, DeferredCommand, Failure, Signal, StoredRequestOptions } from "../../agent/signal.ts";
 import type { ContextOperation } from "../../lanes/context-operation.ts";
-import type { ConsumedCommand } from "../../stores/command.ts";
+import type { ConsumedCommand, PostedCommand } from "../../stores/command.ts";
 import type { Entry, Refs } from "../../thread/entry.ts";
 import type { JsonObject, JsonValue } from "../../thread/json.ts";
 import type { Author, Content } from "../../thread/message.ts";
@@ -18,6 +18,8 @@ export interface RequestState {
   readonly runId: string;
   /** `suspended`: open in the log, but not run by this process. `over`: ended here. */
   readonly phase: "running" | "waiting" | "suspended" | "over";
+  /** It waits, and a call waits for another agent. */
+  readonly delegates?: boolean;
   /** Its terminal event was emitted. */
   readonly hasEmittedEnd: boolean;
   /** The checked object of the newest answer, if the agent has an output schema. */
@@ -158,6 +160,7 @@ export type Hold = { readonly id: string } & (
       readonly consumes: readonly ConsumedCommand[];
       readonly then: readonly CallerAnswer[];
       readonly metadata: JsonObject;
+      readonly sends: readonly PostedCommand[];
     }
   /** `turn`: to be decided again. Or `reply`: the caller that waits. */
   | { readonly type: "read_inbox"; readonly turn: Turn | undefined; readonly reply?: string }

@@ -87,6 +87,8 @@ export function performDirective(decision: Decision, directive: Directive, rest:
         ? effects(opened, { type: "emit", event, iteration, isReplayed: true })
         : opened;
     }
+    case "send":
+      return effects(opened, { type: "sent", threadId: directive.threadId, agent: directive.agent });
     case "emit_request_error":
       return opened; // the caller of `ask` reads it from the outcome
     default:

@@ -1,5 +1,6 @@
 import type { Suspension } from "../../agent/event.ts";
 import { isWaiting, nextDeadline, willOnlyWait } from "../../agent/react/agent.ts";
+import { hasChildren } from "../../agent/react/state.ts";
 import type { Failure } from "../../agent/signal.ts";
 import { RequestError, requestFailed, requestSuspended } from "../request/request-error.ts";
 import { currentRequest, effects, update, updateRequest } from "./decision.ts";
@@ -112,14 +113,25 @@ export function updatePhase(decision: Decision, moment: Moment): Decision {
   // A command may come before the request is resumed. Until then interrupted calls are open, so the log says whether it
   // waits.
   const waits = agent.flight.runId === request.runId ? isWaiting(agent) : willOnlyWait(agent);
-  if (waits === (request.phase === "waiting")) return decision;
+  // A request whose calls wait for agents is running for those who watch it.
+  const delegates = waits && hasChildren(agent.state.run);
+  const { delegates: before = false } = request;
+  if (waits === (request.phase === "waiting")) {
+    if (delegates === before) return decision;
+    return effects(updateRequest(decision, { delegates }), { type: "rest", waits: waits && !delegates });
+  }
   const { time } = request;
   const turned = updateRequest(decision, {
     phase: waits ? "waiting" : "running",
+    ...(delegates !== before && { delegates }),
     ...(time && { time: { ...time, workedMs: workedMs(time, moment), since: waits ? undefined : moment.now } }),
   });
   const { rev } = agent.thread;
-  const noted = effects(turned, { type: "rest", waits }, { type: "follow", fromSeq: waits ? rev : undefined });
+  const noted = effects(
+    turned,
+    { type: "rest", waits: waits && !delegates },
+    { type: "follow", fromSeq: waits ? rev : undefined },
+  );
   return setTimers(noted, moment);
 }
 

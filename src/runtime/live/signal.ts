@@ -3,7 +3,13 @@ import type { EventDraft, Suspension } from "../../agent/event.ts";
 import type { ReactAgent } from "../../agent/react/agent.ts";
 import type { EndedRun, Run } from "../../agent/react/state.ts";
 import type { Failure, Signal, StoredRequestOptions } from "../../agent/signal.ts";
-import type { CommandInput, CommandOutcome, ConsumedCommand, Command as InboxRow } from "../../stores/command.ts";
+import type {
+  CommandInput,
+  CommandOutcome,
+  ConsumedCommand,
+  Command as InboxRow,
+  PostedCommand,
+} from "../../stores/command.ts";
 import type { AppendResult } from "../../stores/port.ts";
 import type { Entry } from "../../thread/entry.ts";
 import type { JsonObject, JsonValue } from "../../thread/json.ts";
@@ -35,6 +41,8 @@ export type LiveSignal =
   | { readonly type: "call"; readonly commandId: string; readonly revision: number; readonly call: RemoteCall }
   /** A message that starts a request waits. */
   | { readonly type: "wake" }
+  /** A row of the inbox cancels a request, because the call that asked for it was closed. */
+  | { readonly type: "cancel_child"; readonly id: string; readonly requestId: string }
   /** Withdraws the queued ask with this id or request id; without both, all queued asks. */
   | {
       readonly type: "withdraw";
@@ -51,6 +59,8 @@ export type LiveSignal =
       readonly consumes: readonly ConsumedCommand[];
       readonly then: readonly CallerAnswer[];
       readonly metadata: JsonObject;
+      /** Commands that are posted to other threads with it. */
+      readonly sends?: readonly PostedCommand[];
     }
   | { readonly type: "prepared"; readonly askId: string; readonly given: RequestValues }
   /** The log was reloaded and has an open request. The ask waits for its end. */
@@ -145,6 +155,8 @@ export type Effect =
       readonly metadata: JsonObject;
       readonly consumes: readonly ConsumedCommand[];
       readonly posts: readonly CommandInput[];
+      /** Commands for other threads. */
+      readonly sends: readonly PostedCommand[];
       readonly schedule?: ScheduleChange;
     }
   | { readonly type: "catch_up"; readonly id: string; readonly agent: ReactAgent }
@@ -191,6 +203,8 @@ export type Effect =
   | { readonly type: "reject"; readonly error: unknown }
   | { readonly type: "suspend"; readonly suspension: Suspension; readonly iteration: number; readonly error: unknown }
   | { readonly type: "interrupt"; readonly reason: unknown }
+  /** Another thread got a command, or may have to be started for its own. */
+  | { readonly type: "sent"; readonly threadId: string; readonly agent: string | undefined }
   /** The functions of a request are not needed any more. */
   | { readonly type: "forget"; readonly requestId: string }
   | CallerAnswer

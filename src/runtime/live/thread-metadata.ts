@@ -1,5 +1,5 @@
 import { type ReactAgent, type Step, willOnlyWait } from "../../agent/react/agent.ts";
-import type { Run } from "../../agent/react/state.ts";
+import { hasChildren, type Run } from "../../agent/react/state.ts";
 import { isPlainObject, type JsonObject } from "../../thread/json.ts";
 import type { Thread } from "../../thread/thread.ts";
 import type { Live, QueuedAsk } from "./live.ts";
@@ -68,5 +68,5 @@ export function changedStatus(before: ReactAgent, after: ReactAgent, hasAsks = f
 function statusOf(agent: ReactAgent): string | undefined {
   const { run, last } = agent.state;
   if (run === undefined) return last?.end.status;
-  return willOnlyWait(agent) ? "waiting" : "running";
+  return willOnlyWait(agent) && !hasChildren(run) ? "waiting" : "running"; // children run
 }

@@ -17,7 +17,16 @@ import type { JsonObject } from "../../thread/json.ts";
 import { failureOf, RequestError } from "../request/request-error.ts";
 import { askDecided } from "./asks.ts";
 import { currentRequest, effects, followedBy, update, updateRequest, wait } from "./decision.ts";
-import { consumedAsk, consumedBy, endCommandOf, unreportedEnd, withoutCommand, withoutRows } from "./inbox.ts";
+import {
+  cancelOfEnded,
+  consumedAsk,
+  consumedBy,
+  endCommandOf,
+  sentBy,
+  unreportedEnd,
+  withoutCommand,
+  withoutRows,
+} from "./inbox.ts";
 import type { Hold, Turn } from "./live.ts";
 import { performDirective } from "./perform-directive.ts";
 import { setApprovalTimer, updatePhase } from "./request-state.ts";
@@ -81,6 +90,7 @@ function takeStep(decision: Decision, turn: Turn, step: Step, moment: Moment): D
   const consumes = [
     ...consumedBy(decision.live, step.directives),
     ...(ask === undefined ? [] : consumedAsk(decision.live, ask, delivered)),
+    ...cancelOfEnded(decision.live, step),
   ];
   if (!hasEntries && consumes.length === 0) return performTurn(update(decision, { agent: step.agent }), fresh, moment);
   const end = decision.live.postsCommands ? endCommandOf(decision.live, step) : undefined;
@@ -91,7 +101,8 @@ function takeStep(decision: Decision, turn: Turn, step: Step, moment: Moment): D
   return wait(decision, { type: "append", turn: fresh, step, consumes }, (id) => {
     const posts = end === undefined ? [] : [end];
     const change = rescheduled(decision.live, step.agent, { consumes, posts });
-    return { type: "append", id, before, after: step.agent, metadata, consumes, posts, ...change };
+    const sends = sentBy(step.directives);
+    return { type: "append", id, before, after: step.agent, metadata, consumes, posts, sends, ...change };
   });
 }
 

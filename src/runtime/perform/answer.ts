@@ -184,6 +184,7 @@ export async function moveEarlierOperation(place: Place & Pick<Scene, "warn">, e
 interface Batch extends Pick<Extract<Effect, { type: "append" }>, "before" | "after" | "metadata"> {
   readonly consumes?: readonly ConsumedCommand[];
   readonly posts?: readonly CommandInput[];
+  readonly sends?: readonly PostedCommand[];
   readonly schedule?: ScheduleChange;
 }
 
@@ -191,17 +192,21 @@ interface Batch extends Pick<Extract<Effect, { type: "append" }>, "before" | "af
 export function append(
   { store, ports, threadId }: Place,
   epoch: number | undefined,
-  { before, after, metadata, consumes = [], posts = [], schedule = {} }: Batch,
+  { before, after, metadata, consumes = [], posts = [], sends = [], schedule = {} }: Batch,
 ): Promise<AppendResult> {
   const { rev: expectedRev } = before.thread;
   const hasEntries = after.thread.rev > expectedRev;
   const entries = hasEntries ? after.thread.slice(expectedRev, after.thread.lastSeq).map(inputOf) : [];
+  const owner = before.state.run === undefined ? after.state.run?.options.parent?.owner : undefined;
   const options = {
     epoch,
     expectedRev,
+    ...(owner !== undefined && { owner }),
     ...(Object.keys(metadata).length > 0 && { metadata }),
     ...(consumes.length > 0 && { consumes }),
-    ...(posts.length > 0 && { posts: posts.map((command) => ({ threadId, command })) }),
+    ...(posts.length + sends.length > 0 && {
+      posts: [...posts.map((command) => ({ threadId, command })), ...sends],
+    }),
   };
   const more = scheduleOptions(schedule, after.settings.name, ports.clock);
   return retryStore(ports, scheduled(store, threadId, entries, options, more));

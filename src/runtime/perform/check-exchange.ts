@@ -1,3 +1,4 @@
+import type { AnyAgent } from "../../agent/definition/config.ts";
 import type { Check } from "../../agent/directive.ts";
 import { addModelUsage, type Usage, type UsageByModel } from "../../agent/model-call.ts";
 import type { Run } from "../../agent/react/state.ts";
@@ -84,6 +85,36 @@ export async function costOf(
   }
 }
 
+/** The cost of a usage by the prices of the agent; not a number where it is unknown. */
+async function pricesOf(
+  costUsd: NonNullable<NonNullable<AnyAgent["limits"]>["costUsd"]>,
+  byModel: UsageByModel,
+  limit: HookLimit,
+): Promise<number> {
+  let sum = 0;
+  try {
+    for (const [model, usage] of Object.entries(byModel)) {
+      const price: unknown = await hookAnswer(limit, PRICE, () => costUsd(usage, model));
+      sum += typeof price === "number" && price >= 0 ? price : Number.NaN;
+    }
+  } catch {
+    return Number.NaN;
+  }
+  return sum;
+}
+
+/** The cost of a usage so far. Undefined where it is unknown. */
+export async function spentOf(
+  { definition, ports }: Scene,
+  byModel: UsageByModel,
+  signal: AbortSignal,
+): Promise<number | undefined> {
+  const { costUsd } = definition.limits ?? {};
+  if (costUsd === undefined) return undefined;
+  const sum = await pricesOf(costUsd, byModel, { ports, timeoutMs: definition.hookTimeoutMs, signal });
+  return Number.isNaN(sum) ? undefined : sum;
+}
+
 /** Whether the usage costs at least `maxCostUsd`. An unknown cost does, because it could be any amount. */
 async function exceedsCost(
   { definition, warn }: Scene,
@@ -93,15 +124,7 @@ async function exceedsCost(
 ): Promise<boolean> {
   const { costUsd, maxCostUsd } = { ...definition.limits, ...options.limits };
   if (costUsd === undefined || maxCostUsd === undefined) return false;
-  let sum = 0;
-  try {
-    for (const [model, usage] of Object.entries(byModel)) {
-      const price: unknown = await hookAnswer(limit, PRICE, () => costUsd(usage, model));
-      sum += typeof price === "number" && price >= 0 ? price : Number.NaN;
-    }
-  } catch {
-    sum = Number.NaN;
-  }
+  const sum = await pricesOf(costUsd, byModel, limit);
   if (!Number.isNaN(sum)) return sum >= maxCostUsd;
   if (!limit.signal?.aborted) {
     warn(

@@ -15,6 +15,7 @@ import { errorAnswer, withheldAnswer } from "../tools/outcome.ts";
 import { shownContent } from "../tools/result.ts";
 import { runTool } from "../tools/run-tool.ts";
 import { checkArguments } from "../tools/validate.ts";
+import { delegate } from "./delegate.ts";
 import { hookLimitOf, makeMissing, mayStart, type Scene } from "./scene.ts";
 
 /** The result of a tool call; undefined when it was not started because the process stops. */
@@ -135,7 +136,11 @@ async function run(scene: Scene, directive: ToolExec, request: LiveRequest): Pro
   } catch {
     // the tool has run, even if telemetry throws
   }
-  const { question } = outcome;
+  const { question, child } = outcome;
+  if (child !== undefined && outcome.partial === undefined) {
+    const asked = await delegate(scene, directive, toolOf(scene, call), child, request.abort.signal);
+    return "signal" in asked ? asked : result(scene, directive, asked);
+  }
   if (question !== undefined && outcome.partial === undefined) {
     return { signal: { type: "question_asked", callId, toolCallId: call.id, question, ...scene.worked() } };
   }

@@ -90,6 +90,8 @@ export interface Scene {
   readonly blobs: ThreadBlobs;
   /** A time is stored at which the thread must be live. */
   readonly wake: (at: number) => void;
+  /** A host serves the agents that tools ask. */
+  readonly asksAgents: boolean;
 }
 
 /** The time limit of a function of the caller in a request. */
@@ -147,6 +149,8 @@ export interface ThreadOptions {
   readonly performCall: (call: RemoteCall) => Promise<PerformedCall | undefined>;
   /** Called after the commit of a time at which the thread must be live, in milliseconds since 1970. */
   readonly wake: (at: number) => void;
+  /** Another thread got a command, or may have to be started for its own. Absent where no host serves it. */
+  readonly sent?: ((threadId: string, agent: string | undefined, context: unknown) => void) | undefined;
   /** Called when another process holds the thread or the store is closed, so that this process can do nothing more. */
   readonly lost: (error: unknown) => void;
 }

@@ -24,6 +24,8 @@ function reasonOf(agent: ReactAgent, id: string): string {
       return `Call ${id} waits for the answer to its question, not for an approval: answer it.`;
     case "asleep":
       return `Call ${id} sleeps until its time. It waits for no decision.`;
+    case "delegated":
+      return `Call ${id} waits for another agent. Decide the calls of its thread, or cancel the request.`;
     case "answered":
       return `The question of call ${id} was answered before.`;
     case "open":

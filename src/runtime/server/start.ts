@@ -47,6 +47,8 @@ export interface StartHooks {
   readonly lease?: NodeLease | undefined;
   /** The tools that were registered on the thread before. Default: none. */
   readonly registered?: ThreadOptions["registered"] | undefined;
+  /** Another thread got a command, or may have to be started for its own. Default: no host serves it. */
+  readonly sent?: ThreadOptions["sent"];
   /** Only this process uses the store, so the thread needs no claim. */
   readonly unclaimed?: boolean;
   /** Returns the signal for an open request, instead of `recover`. If it throws, the start fails. */
@@ -135,6 +137,7 @@ async function start<Agent extends AnyAgent>(
       listen: hooks.listen ?? (() => undefined),
       performCall,
       wake: hooks.wake ?? (() => undefined),
+      sent: hooks.sent,
       lost: (error) => {
         loop?.stop(0, lostBecause(threadId, error) ?? serverStopped()).catch(() => undefined); // the claim expires
         hooks.lost?.();

@@ -1,5 +1,5 @@
 import { ToolError } from "../../agent/definition/errors.ts";
-import type { Tools } from "../../agent/definition/tool.ts";
+import type { ChildAsk, Tools } from "../../agent/definition/tool.ts";
 import type { Failure } from "../../agent/signal.ts";
 import { describe, type JsonValue } from "../../thread/json.ts";
 import type { Content } from "../../thread/message.ts";
@@ -16,6 +16,8 @@ export interface ToolAnswer {
   readonly partial?: StopReason;
   /** The tool has suspended its call with this question. Nothing is shown to the model before the answer. */
   readonly question?: JsonValue;
+  /** The call waits for the answer of another agent. */
+  readonly child?: ChildAsk;
   /** The call sleeps until this time, in milliseconds since 1970. This is its result then. */
   readonly until?: number;
   /** The `details` of a marker, for people. No model is shown them. */

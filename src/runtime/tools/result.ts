@@ -1,5 +1,5 @@
 import { timeOf } from "../../agent/definition/time.ts";
-import { type AnyTool, isToolResult, type Sleep, type ToolResult } from "../../agent/definition/tool.ts";
+import { type AnyTool, type ChildAsk, isToolResult, type Sleep, type ToolResult } from "../../agent/definition/tool.ts";
 import type { ToolOutcome } from "../../agent/signal.ts";
 import { utf8Length } from "../../thread/encoding.ts";
 import { ThreadError } from "../../thread/errors.ts";
@@ -33,7 +33,7 @@ export async function convertOutput(returned: ToolOutput, tool: AnyTool, maxByte
 }
 
 function isWait(output: unknown): boolean {
-  return isToolResult(output) && (output.type === "suspend" || output.type === "sleep");
+  return isToolResult(output) && (output.type === "suspend" || output.type === "sleep" || output.type === "child");
 }
 
 /** The value before `toModelOutput`, for people. Absent if it cannot be stored, or if the model is shown the same. */
@@ -68,6 +68,11 @@ function markedAnswer(name: string, { type, value }: ToolResult, limit: number, 
       return returnedError(name, errorText(value, limit));
     case "suspend":
       return { content: "", isError: false, question: jsonOf(value, limit) };
+    case "child": {
+      const { agent, content } = value as ChildAsk; // `agentTool` has made it
+      const prompt = jsonOf(content, limit) as Content; // `prompt` of a caller without types: the ask is checked as any other
+      return { content: "", isError: false, child: { agent, content: prompt } };
+    }
     case "sleep": {
       const { until: given, result } = value as Sleep; // `sleep` has made and checked it
       const until = timeOf(given, at) ?? at;

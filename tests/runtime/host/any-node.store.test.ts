@@ -1,8 +1,9 @@
-import { memoryStore, type ThreadStore } from "heddle";
+import { agentTool, memoryStore, type ThreadStore } from "heddle";
 import { sqliteStore } from "heddle/sqlite";
 import { describe, expect, test } from "vitest";
+import { until } from "../../support/postgres/until.ts";
 import { fastFile } from "../../support/temp-folder.ts";
-import { agentOf, anything, house, PAY, realTime } from "./support/hosts.ts";
+import { agentOf, anything, careful, house, PAY, realTime } from "./support/hosts.ts";
 
 const T = "thread_1";
 const stores: readonly [string, () => readonly [ThreadStore, ThreadStore]][] = [
@@ -63,6 +64,19 @@ describe.each(stores)("commands from the process that does not hold the thread, 
     expect((await end(request.result)).text).toBe("From two.");
     const texts = (await second.thread(T)).toArray().map(({ payload }) => (payload as { content: string }).content);
     expect(texts).toEqual(["1?", "One.", "2?", "From two."]);
+    await stop();
+  });
+
+  test("an approval of a child ends the call of its parent, which the first process holds", async () => {
+    const { agent: payer } = careful([PAY, "Paid."], { name: "payer" });
+    const tools = { delegate: agentTool(payer, { description: "Pays" }) };
+    const script = [{ calls: [{ id: "d", name: "delegate", arguments: { task: "Pay." } }] }, "Done."];
+    const { first, second, end, stop } = await nodes(script, tools);
+    const request = await end(first.ask(T, "Go."));
+    await end(until("the child waits", async () => (await second.waiting(T)).length === 1));
+    const [waiting] = await second.waiting(T);
+    await end(second.approve(waiting?.threadId ?? "", "call_p"));
+    expect((await end(request.result)).text).toBe("Done.");
     await stop();
   });
 

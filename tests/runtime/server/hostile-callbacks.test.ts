@@ -183,6 +183,7 @@ const ROWS: { readonly [Name in CallbackName | "model" | "events" | "textStream"
   "telemetry.request": spans("request", ["first", "resume"]),
   "telemetry.model": spans("model"),
   "telemetry.tool": spans("tool"),
+  "agentTool.prompt": "tests/runtime/host/children.test.ts",
   "telemetry.summary": "tests/runtime/telemetry/harmless.test.ts",
   "openTelemetry.tracer.startSpan": {
     options: async (hit) => {

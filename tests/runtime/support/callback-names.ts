@@ -5,6 +5,7 @@ import type { Reader } from "../../../src/projection/transcript/entry-reader.ts"
 import type { HostOptions } from "../../../src/runtime/host/options.ts";
 import type { ServerOptions } from "../../../src/runtime/server/options.ts";
 import type { CancelOptions, ContinueOptions } from "../../../src/runtime/standalone/options.ts";
+import type { AgentToolOptions } from "../../../src/runtime/tools/agent-tool.ts";
 import type { ToolRunOptions } from "../../../src/runtime/tools/run-tool.ts";
 import type { UIMessageStreamOptions } from "../../../src/runtime/ui-messages/options.ts";
 import type { AnyAgent } from "./heddle.ts";
@@ -56,6 +57,7 @@ export type CallbackName =
   | Callbacks<ContinueOptions<AnyAgent>, Parts | "tools">
   | Callbacks<CancelOptions<AnyAgent>>
   | `tool.${Callbacks<Tool> | "inputSchema"}`
+  | `agentTool.${Callbacks<Pick<AgentToolOptions, "prompt">>}`
   | `reader.${Callbacks<Reader>}`
   | `telemetry.${Callbacks<RuntimeTelemetry>}`
   | `openTelemetry.${Callbacks<OpenTelemetryOptions>}`

@@ -18,6 +18,12 @@ export const IMPOSSIBLE: Readonly<Record<string, string>> = {
   "summary_failed > resultEntry": "no call is open while a summary is awaited",
 };
 
+/** Signals that come only where a host serves several threads: what they write is killed in these tests. */
+export const SIGNALS_KILLED_ELSEWHERE: Readonly<Record<string, string>> = {
+  delegated: "tests/runtime/host/children-killed.test.ts kills a parent with three children at every write",
+  child_ended: "tests/runtime/host/children-killed.test.ts kills a parent with three children at every write",
+};
+
 /** Rooms of the runtime that write and are killed in tests of their own. */
 export const KILLED_ELSEWHERE: Readonly<Record<string, string>> = {
   "src/runtime/chat/chat-handler.ts append":

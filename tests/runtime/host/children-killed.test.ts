@@ -1,0 +1,65 @@
+import { memoryStore } from "heddle";
+import { faultStore } from "heddle/testing";
+import { expect, test } from "vitest";
+import { clockwork } from "../support/clockwork.ts";
+import { childrenOf, logOf, resultsIn, threeChildren } from "./support/family.ts";
+import { house } from "./support/hosts.ts";
+
+const ANSWERS = ["The sun is far.", "The moon is far.", "The star is far."];
+
+/** Plays a parent with three children in a process that is killed at a write. Answers the number of writes. */
+async function played(n: number, when: "before" | "after"): Promise<number> {
+  const clock = clockwork();
+  const store = memoryStore({ clock: clock.ports.clock });
+  const { host: make, end, pass } = await house(store, clock);
+  const faulty = faultStore(store, {
+    plan: (write) => (write.n === n ? { type: "crash", when } : undefined),
+    after: clock.ports.after,
+  });
+  const first = make({ agent: threeChildren(), store: faulty });
+  let isOver = false;
+  void first
+    .ask("thread_1", "Go.", { requestId: "req_1" })
+    .then(({ result }) => result)
+    .then(
+      () => (isOver = true),
+      () => undefined,
+    );
+  while (!isOver && !faulty.isCrashed) await pass(10);
+  const { length } = faulty.writes;
+  faulty.crash();
+  await end(first.stop({ graceMs: 0 }).catch(() => undefined));
+
+  const second = make({ agent: threeChildren() });
+  await end(second.recover());
+  const again = await end(second.ask("thread_1", "Go.", { requestId: "req_1" })); // the same request
+  const { text, usage } = await end(again.result);
+  const where = `killed ${when} write ${n}`;
+  expect(text, where).toBe("sun moon star");
+  expect(usage, where).toMatchObject({ inputTokens: 50, outputTokens: 25 });
+  const log = await logOf(store, "thread_1");
+  expect(
+    resultsIn(log)
+      .map(([, content]) => content)
+      .toSorted(),
+    where,
+  ).toEqual(ANSWERS.toSorted());
+  const children = await childrenOf(store);
+  expect(children, where).toHaveLength(3);
+  for (const child of children) {
+    const entries = await logOf(store, child);
+    const ends = entries.filter(({ payload }) => "end" in payload);
+    expect([entries.filter(({ payload }) => "agent" in payload).length, ends.length], where).toEqual([1, 1]);
+    expect(await store.outcome("thread_1", `answer_${child}`), where).toMatchObject({ status: "delivered" });
+    expect(await store.pending(child), where).toEqual([]);
+  }
+  expect(await store.pending("thread_1"), where).toEqual([]);
+  await end(second.stop());
+  return length;
+}
+
+test("killed at every write of a parent with three children, the parent reads each answer exactly once", async () => {
+  const writes = await played(Number.POSITIVE_INFINITY, "before");
+  expect(writes).toBeGreaterThan(20);
+  for (let n = 1; n <= writes; n++) for (const when of ["before", "after"] as const) await played(n, when);
+});

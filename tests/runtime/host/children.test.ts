@@ -1,0 +1,44 @@
+import { agentTool } from "heddle";
+import { expect, test } from "vitest";
+import { childStories } from "./support/child-stories.ts";
+import { agentOf, careful, house, PAY } from "./support/hosts.ts";
+
+childStories("in memory", () => undefined);
+
+test("no time limit of a tool or of the request ends a call whose agent runs or waits", async () => {
+  const { host: make, end, pass } = await house();
+  const { agent: payer } = careful([PAY, "Paid."], { name: "payer" });
+  const tools = { pay: agentTool(payer, { description: "Pays" }) };
+  const call = { calls: [{ id: "call_1", name: "pay", arguments: { task: "Pay." } }] };
+  const host = make({ agent: agentOf([call, "Done."], { tools, toolTimeoutMs: 1_000, totalTimeoutMs: 5_000 }) });
+  const request = await end(host.ask("thread_1", "Go."));
+  await pass(3_600_000);
+  const [waiting] = await end(host.waiting("thread_1"));
+  await end(host.approve(waiting?.threadId ?? "", "call_p"));
+  expect((await end(request.result)).text).toBe("Done.");
+  await end(host.stop());
+});
+
+test.each([
+  [
+    "throws",
+    () => {
+      throw new Error("prompt is broken");
+    },
+  ],
+  ["answers no content", () => undefined as never], // a caller without types
+  ["answers no words", () => ""],
+])("a prompt function that %s fails only its call", async (_name, prompt: () => string) => {
+  const { host: make, end } = await house();
+  const { agent: payer } = careful([PAY, "Paid."], { name: "payer" });
+  const tools = { pay: agentTool(payer, { description: "Pays", prompt }) };
+  const call = { calls: [{ id: "call_1", name: "pay", arguments: { task: "Pay." } }] };
+  const host = make({ agent: agentOf([call, "Not paid."], { tools }) });
+  const request = await end(host.ask("thread_1", "Go."));
+  expect((await end(request.result)).text).toBe("Not paid.");
+  const result = (await host.thread("thread_1"))
+    .toArray()
+    .find(({ payload }) => Reflect.get(payload, "role") === "tool");
+  expect(result?.payload).toMatchObject({ toolCallId: "call_1", isError: true });
+  await end(host.stop());
+});
