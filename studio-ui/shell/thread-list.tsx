@@ -63,14 +63,17 @@ function Rows({ rows }: { readonly rows: readonly ThreadRow[] }) {
     if (at < element.scrollTop) element.scrollTop = at;
     else if (at + ROW > element.scrollTop + element.clientHeight) element.scrollTop = at + ROW - element.clientHeight;
   }, [route.value.threadId]);
+  useEffect(() => {
+    // No scroll event follows when a window is taller than the list, or when the list was loaded anew at its end.
+    if (box.current !== null) fill(box.current);
+  }, [rows, height.value]);
   return (
     <div
       class="threads"
       ref={box}
-      onScroll={({ currentTarget: { scrollTop, scrollHeight, clientHeight } }) => {
-        top.value = scrollTop;
-        const isNearEnd = scrollHeight - scrollTop - clientHeight < 400;
-        if (isNearEnd && hasMore.value && searchedTo.value === undefined) void moreThreads();
+      onScroll={({ currentTarget }) => {
+        top.value = currentTarget.scrollTop;
+        fill(currentTarget);
       }}
     >
       <ul style={{ height: `${rows.length * ROW}px`, paddingTop: `${from * ROW}px` }}>
@@ -81,6 +84,12 @@ function Rows({ rows }: { readonly rows: readonly ThreadRow[] }) {
       <More isEmpty={rows.length === 0} />
     </div>
   );
+}
+
+/** Loads more threads when the end of the list is near. */
+function fill({ scrollTop, scrollHeight, clientHeight }: HTMLElement): void {
+  const isNearEnd = scrollHeight - scrollTop - clientHeight < 400;
+  if (isNearEnd && hasMore.value && searchedTo.value === undefined) void moreThreads();
 }
 
 /** The button below the list. It continues a search, or loads more threads. */

@@ -108,6 +108,7 @@ export async function refreshList(): Promise<void> {
     changesDuringLoad = undefined;
     for (const change of changes) change();
     noteAgents(page.threads);
+    turning = undefined; // a page that is being loaded belongs to the old list
     turn(page);
     if (searchedTo.peek() !== undefined) await searchFurther();
   } catch (error) {
@@ -145,7 +146,7 @@ export async function moreThreads(): Promise<boolean> {
   if (place === undefined || place === turning || list.peek().state !== "there") return false;
   turning = place;
   const page = await attempt(() => source.peek().threads({ ...queryOf(), cursor: place }));
-  turning = undefined;
+  if (mine === asked) turning = undefined;
   const known = list.peek();
   if (page === undefined || mine !== asked || known.state !== "there") return false;
   const ids = new Set(known.value.map(({ id }) => id));

@@ -9,7 +9,6 @@ import { chromium, NARROW, Stage, seriousViolations, shoot, shortcut } from "./s
 const MANY = 10_000;
 const STATUSES = ["completed", "failed", "cancelled", "completed"] as const;
 const MINUTE = 60_000;
-/** Several pages, or all of the store, are read meanwhile. */
 
 describe.runIf(chromium)("Ten thousand threads", () => {
   let stage: Stage;
@@ -30,10 +29,8 @@ describe.runIf(chromium)("Ten thousand threads", () => {
     await page.locator(".thread-row", { hasText: "Talk 9999" }).waitFor();
     const box = page.locator(".threads");
     for (let height = 0, pages = 0; pages < 12; pages++) {
-      await box.evaluate((list) => {
-        list.scrollTop = list.scrollHeight;
-      });
-      await expect.poll(() => box.evaluate((list) => list.scrollHeight)).toBeGreaterThan(height);
+      // The list may be loaded anew while the page connects, so each look scrolls again.
+      await expect.poll(() => box.evaluate(scrollToEnd)).toBeGreaterThan(height);
       height = await box.evaluate((list) => list.scrollHeight);
     }
     await box.evaluate((list) => {
@@ -52,6 +49,16 @@ describe.runIf(chromium)("Ten thousand threads", () => {
     await shoot(page, "many-threads");
     expect(await seriousViolations(page)).toEqual([]);
     expect(stage.complaints).toEqual([]);
+  });
+
+  test("are listed without a scroll as far as a tall window shows", async () => {
+    const { page } = stage;
+    const size = page.viewportSize() ?? expect.fail("the page has a size");
+    await page.reload();
+    await page.setViewportSize({ ...size, height: 9000 });
+    await page.locator(".thread-row", { hasText: "Talk 9850" }).waitFor();
+    await page.setViewportSize(size);
+    await page.locator(".thread-row", { hasText: "Talk 9999" }).waitFor();
   });
 
   test("are filtered by status, agent and time, and each filter holds for what is scrolled to", async () => {
@@ -131,6 +138,12 @@ describe.runIf(chromium)("Ten thousand threads", () => {
     expect(stage.complaints).toEqual([]);
   });
 });
+
+/** Scrolls to the end, and returns the height there was. */
+function scrollToEnd(list: Element): number {
+  list.scrollTop = list.scrollHeight;
+  return list.scrollHeight;
+}
 
 /** One thread in each minute. */
 async function fill(store: ThreadStore, clock: { at: number }): Promise<void> {

@@ -33,7 +33,13 @@ test("an agent on the end of a thread does what it would do on all of it, or say
         }
       }
     }),
-    { numRuns: 40, examples: [[FAILED_SUMMARY_BEFORE_A_REPLACE, 4]] },
+    {
+      numRuns: 40,
+      examples: [
+        [FAILED_SUMMARY_BEFORE_A_REPLACE, 4],
+        [CUT_BEHIND_AN_OLD_SUMMARY, 1],
+      ],
+    },
   );
   expectOften(Math.min(seen.short, seen.enough), seen.cases, 1 / 4);
 });
@@ -42,6 +48,12 @@ test("an agent on the end of a thread does what it would do on all of it, or say
 const FAILED_SUMMARY_BEFORE_A_REPLACE = [
   0, 0, 0, 0, 0, 45, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 21, 0, 0, 0, 6475, 0, 0, 0, 0, 1356, 0, 0,
   6760, 0, 7718, 0, 153, 650, 5914, 0, 0, 0, 0, 0, 0, 105,
+];
+
+/** A tool result exceeds the budget, and the summary that the cut starts after is the last entry that is not loaded. */
+const CUT_BEHIND_AN_OLD_SUMMARY = [
+  7561, 1290, 4818, 0, 0, 6, 0, 1, 0, 0, 4542, 0, 1199, 0, 0, 0, 1762, 0, 0, 0, 0, 0, 4291, 0, 0, 2864, 0, 0, 61, 61, 0,
+  0, 1, 321, 0, 0, 0, 0, 0, 4658, 0, 1393, 0, 0, 7, 9, 5, 0, 0, 3582, 0, 0, 0, 0, 0, 0,
 ];
 
 /** The state, entries and directives of a move, or the first seq that has to be loaded for it. */

@@ -1,6 +1,6 @@
+import { foldLane } from "../../lanes/fold-lane.ts";
 import { ProjectionError } from "../../projection/error.ts";
 import { coveredSeqs } from "../../projection/summary/summary-range.ts";
-import type { JsonObject } from "../../thread/json.ts";
 import type { Thread } from "../../thread/thread.ts";
 import type { EventDraft } from "../event.ts";
 import type { Signal } from "../signal.ts";
@@ -89,10 +89,9 @@ function emitCut(step: Step, run: Run, { policy, projection: { meta } }: CallCon
   const { truncated, cutSeq, view } = meta;
   if (!settings.summarizes || !policy.autoSummarize || !truncated || cutSeq === undefined) return step;
   if (flight.cutSeq === cutSeq) return step;
-  const summary = view.summarySeq === undefined ? undefined : thread.at(view.summarySeq);
-  const { toSeq } = (summary?.payload ?? {}) as JsonObject; // every payload is a JSON object
-  const fromSeq = typeof toSeq === "number" ? toSeq + 1 : view.summarySeq === undefined ? 0 : thread.firstSeq;
-  const data = { fromSeq: Math.min(fromSeq, cutSeq), toSeq: Math.max(0, cutSeq - 1) };
+  // The summary may be before the loaded entries, but the fold of the lane knows it.
+  const summary = foldLane(thread, run.lane).items.find(({ entry }) => entry.seq === view.summarySeq);
+  const data = { fromSeq: Math.min((summary?.reach ?? -1) + 1, cutSeq), toSeq: Math.max(0, cutSeq - 1) };
   return emitEvent(updateFlight(step, { cutSeq }), run, { kind: "context_cut", data });
 }
 
