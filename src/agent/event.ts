@@ -1,5 +1,5 @@
 import type { ProjectionMeta, ProjectionView } from "../projection/projection.ts";
-import type { JsonValue } from "../thread/json.ts";
+import type { JsonObject, JsonValue } from "../thread/json.ts";
 import type { Content, Part, ToolCall } from "../thread/message.ts";
 import type { ToolDataPart } from "./definition/tool.ts";
 import type { ModelFinishReason, Usage, UsageByModel } from "./model-call.ts";
@@ -81,7 +81,13 @@ export interface EventData {
     readonly arguments: JsonValue;
     readonly question?: { readonly value: JsonValue; readonly count: number };
   };
-  readonly input_injected: { readonly id: string; readonly steer: SteerKind; readonly content: Content };
+  /** `display`: what a page shows beside the content. */
+  readonly input_injected: {
+    readonly id: string;
+    readonly steer: SteerKind;
+    readonly content: Content;
+    readonly display?: JsonObject;
+  };
   /** A value that a tool has yielded. The last one is its result, which follows in `tool_completed`. */
   readonly tool_output: { readonly output: JsonValue };
   /** A part that a tool has written for the page. */

@@ -3,7 +3,7 @@ import type { ContextOperation } from "../lanes/context-operation.ts";
 import type { ContextPolicyInput } from "../projection/policy/fields.ts";
 import type { Refs } from "../thread/entry.ts";
 import type { JsonObject, JsonValue } from "../thread/json.ts";
-import type { AiSettingPayload, SummaryPayload } from "../thread/kinds.ts";
+import type { AiSettingPayload, SummaryPayload, WrittenPart } from "../thread/kinds.ts";
 import type { Author, Content, ToolCall } from "../thread/message.ts";
 import type { ModelAnswer, Usage, UsageByModel } from "./model-call.ts";
 
@@ -92,6 +92,8 @@ export interface Steer {
   /** The program or person that sent the text. Default: the user. */
   readonly source?: string;
   readonly author?: Author;
+  /** The parts and metadata that a page shows beside the content, as those of an ask. Default: none. */
+  readonly display?: JsonObject;
   /** More refs of its entry. Default: those of the request. */
   readonly refs?: Refs;
   /** Skip the calls that have not begun: of the answer that is open, or of the one with this number. Default: none. */
@@ -142,6 +144,14 @@ export interface ToolOutcome {
   readonly partial?: "cancelled" | "timed_out";
   /** For people. No model is shown it. */
   readonly details?: JsonValue;
+}
+
+/** The work of a call before its signal is made. */
+export interface CallWork {
+  /** Milliseconds of work of the request so far. Only present when there is a time limit. */
+  readonly workedMs?: number;
+  /** The parts that the tool wrote for the page since the last entry of the call. */
+  readonly written?: readonly WrittenPart[];
 }
 
 /** The range of a failed summary, and the reason. */
@@ -223,13 +233,12 @@ export type Signal =
       readonly eventSeq?: number;
       readonly workedMs?: number;
     }
-  | {
+  | ({
       readonly type: "tool_result";
       readonly callId: string;
       readonly toolCallId: string;
       readonly outcome: ToolOutcome;
-      readonly workedMs?: number;
-    }
+    } & CallWork)
   /** The call needs approval before it runs. */
   | {
       readonly type: "approval_needed";
@@ -238,22 +247,20 @@ export type Signal =
       readonly workedMs?: number;
     }
   /** The tool has suspended its call with a question. */
-  | {
+  | ({
       readonly type: "question_asked";
       readonly callId: string;
       readonly toolCallId: string;
       readonly question: JsonValue;
-      readonly workedMs?: number;
-    }
+    } & CallWork)
   /** The call sleeps until this time. Then `outcome` is its result. */
-  | {
+  | ({
       readonly type: "sleep_started";
       readonly callId: string;
       readonly toolCallId: string;
       readonly until: number;
       readonly outcome: ToolOutcome;
-      readonly workedMs?: number;
-    }
+    } & CallWork)
   /** The call asks another agent: `ask` is the command for the thread of the child, without its id, type and agent. */
   | {
       readonly type: "delegated";

@@ -432,7 +432,7 @@ export interface Deletion {
 export interface ForkOptions extends CallOptions {
   /** The seq of the last entry in the fork; -1 for a fork without entries. */
   readonly atSeq: number;
-  /** The id of the fork. Default: a generated id. */
+  /** The id of the fork. A second fork of the same entry with this id is the first one, so a retry is safe. Default: a generated id. */
   readonly newId?: string | undefined;
   /** Merged over the metadata that the fork inherits. Default: none. */
   readonly metadata?: JsonObject | undefined;

@@ -47,6 +47,18 @@ export type SummaryPayload = InLane & {
   readonly skipped?: { readonly failures: number };
 };
 
+/**
+ * A part that a tool wrote for the page. `event` is the number of its event. `first` is that of its first version, if it replaced an
+ * earlier one: that is its place on the page.
+ */
+export type WrittenPart = {
+  readonly type: `data-${string}`;
+  readonly id?: string;
+  readonly data: JsonValue;
+  readonly event: number;
+  readonly first?: number;
+};
+
 /** A message of a request, as agents write it: an answer has its tool calls, a result names its call. */
 export type AiMessagePayload = InLane & {
   readonly role: string;
@@ -57,6 +69,8 @@ export type AiMessagePayload = InLane & {
   readonly thinking?: JsonValue;
   /** Of a result: what people may see of it. No model is shown it. */
   readonly details?: JsonValue;
+  /** Of a result: the parts that the tool wrote for the page. No model is shown it. */
+  readonly written?: readonly WrittenPart[];
   /** Of a result: the tool failed. */
   readonly isError?: boolean;
   /** An answer that was interrupted, or the last output of a tool that was stopped. */
@@ -67,6 +81,8 @@ export type AiMessagePayload = InLane & {
   readonly source?: string;
   /** Of a user message: the person who wrote it. The model is shown the name. */
   readonly author?: Author;
+  /** Of a message to a running request: the parts and metadata that a page shows beside the content. */
+  readonly display?: JsonObject;
   /** Of an ask: the name of the agent, and the options of the request. */
   readonly agent?: string;
   readonly options?: JsonObject;
@@ -251,6 +267,8 @@ export type QuestionAskedPayload = InLane & {
   readonly toolCallId: string;
   readonly name: string;
   readonly question: JsonValue;
+  /** The parts that the tool wrote for the page before. */
+  readonly written?: readonly WrittenPart[];
   readonly workedMs?: number;
 };
 
@@ -272,6 +290,8 @@ export type SleepStartedPayload = InLane & {
   /** Default false. */
   readonly isError?: boolean;
   readonly details?: JsonValue;
+  /** The parts that the tool has written for the page. */
+  readonly written?: readonly WrittenPart[];
   readonly workedMs?: number;
 };
 

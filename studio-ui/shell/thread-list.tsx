@@ -64,7 +64,7 @@ function Rows({ rows }: { readonly rows: readonly ThreadRow[] }) {
     else if (at + ROW > element.scrollTop + element.clientHeight) element.scrollTop = at + ROW - element.clientHeight;
   }, [route.value.threadId]);
   useEffect(() => {
-    // No scroll event follows when a window is taller than the list, or when the list was loaded anew at its end.
+    // No scroll event follows when a window is taller than the list, or when the list was loaded again at its end.
     if (box.current !== null) fill(box.current);
   }, [rows, height.value]);
   return (

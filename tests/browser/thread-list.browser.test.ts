@@ -29,8 +29,13 @@ describe.runIf(chromium)("Ten thousand threads", () => {
     await page.locator(".thread-row", { hasText: "Talk 9999" }).waitFor();
     const box = page.locator(".threads");
     for (let height = 0, pages = 0; pages < 12; pages++) {
-      // The list may be loaded anew while the page connects, so each look scrolls again.
-      await expect.poll(() => box.evaluate(scrollToEnd)).toBeGreaterThan(height);
+      // The list may be loaded again while the page connects, so each look scrolls again.
+      const scrolled = () =>
+        box.evaluate((list) => {
+          list.scrollTop = list.scrollHeight;
+          return list.scrollHeight;
+        });
+      await expect.poll(scrolled).toBeGreaterThan(height);
       height = await box.evaluate((list) => list.scrollHeight);
     }
     await box.evaluate((list) => {
@@ -138,12 +143,6 @@ describe.runIf(chromium)("Ten thousand threads", () => {
     expect(stage.complaints).toEqual([]);
   });
 });
-
-/** Scrolls to the end, and returns the height there was. */
-function scrollToEnd(list: Element): number {
-  list.scrollTop = list.scrollHeight;
-  return list.scrollHeight;
-}
 
 /** One thread in each minute. */
 async function fill(store: ThreadStore, clock: { at: number }): Promise<void> {

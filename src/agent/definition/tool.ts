@@ -29,8 +29,9 @@ export interface ToolOptions<Context = unknown, Answer = any> {
   /** The question that was answered. A tool that asks several times finds in it what it needs to know. Undefined before. */
   readonly question: JsonValue | undefined;
   /**
-   * Sends a part to the page: the event `tool_data`, and a data part of UI messages. It is not stored, and no model is shown it. A
-   * part with the `id` of an earlier one replaces it; a `transient` one is in no message. Throws if it is no data part.
+   * Sends a part to the page: the event `tool_data`, and a data part of UI messages. It is stored with the result of the call, up
+   * to 8 MiB for a call, and no model is shown it. A part with the type and `id` of an earlier one replaces it. A `transient` one is
+   * not stored and in no message. Throws if it is no data part.
    */
   readonly write: (part: ToolDataPart) => void;
 }

@@ -5,7 +5,7 @@ import type { ApprovalRequestedPayload } from "../../thread/kinds.ts";
 import type { ToolCall } from "../../thread/message.ts";
 import type { CallRecord, ModelAnswer } from "../model-call.ts";
 import { storedCall } from "../model-call.ts";
-import type { Failure, Signal, Steer, StoredRequestOptions, ToolOutcome } from "../signal.ts";
+import type { CallWork, Failure, Signal, Steer, StoredRequestOptions, ToolOutcome } from "../signal.ts";
 import { type ChildThread, type OpenCall, type RequestEnd, type Run, withRefs } from "./state.ts";
 
 // One function per entry of a run. Types make the payloads JSON; `draftEntries` checks them again.
@@ -49,11 +49,11 @@ export function goOnEntry(run: RunIds): EntryInput {
   return message(run, { role: "user", content: "Your answer was interrupted here. Continue.", steer: "continue" }, {});
 }
 
-export function steerEntry(run: RunIds, { id, steer, content, source, author, refs }: Steer): EntryInput {
+export function steerEntry(run: RunIds, { id, steer, content, source, author, display, refs }: Steer): EntryInput {
   const from = source === undefined ? {} : { source };
   const entry = message(
     withRefs(run, { ...refs, ...from }),
-    { role: "user", content, ...(author && { author }), steer, ...from },
+    { role: "user", content, ...(author && { author }), steer, ...from, ...(display && { display }) },
     { signalId: id },
   );
   return { ...entry, id: commandEntryId(id) };
@@ -93,13 +93,13 @@ export function resultEntry(
   run: Run,
   { call, edited }: Pick<OpenCall, "call" | "edited">,
   outcome: ToolOutcome,
-  workedMs?: number,
+  work: CallWork = {},
 ): EntryInput {
   const { id: toolCallId, name } = call;
   const { content, isError, partial, details } = outcome;
   const fields = { role: "tool", toolCallId, name, content, ...(isError && { isError }), ...(partial && { partial }) };
   const more = { ...(details !== undefined && { details }), ...(edited && { editedArguments: call.arguments }) };
-  const payload = { ...fields, ...more, ...worked(workedMs) };
+  const payload = { ...fields, ...more, ...workOf(work) };
   return message(run, payload, { ...callRefs(run), toolCallId });
 }
 
@@ -228,9 +228,9 @@ export function questionAskedEntry(
   run: Run,
   { id: toolCallId, name }: ToolCall,
   question: JsonValue,
-  workedMs?: number,
+  work: CallWork,
 ): EntryInput {
-  const payload = { contextRef: run.lane, toolCallId, name, question, ...worked(workedMs) };
+  const payload = { contextRef: run.lane, toolCallId, name, question, ...workOf(work) };
   return { kind: "question_asked", payload, refs: { ...callRefs(run), toolCallId } };
 }
 
@@ -239,10 +239,10 @@ export function sleepStartedEntry(
   run: Run,
   { id: toolCallId, name }: ToolCall,
   { until, content, isError, details }: ToolOutcome & { readonly until: number },
-  workedMs?: number,
+  work: CallWork,
 ): EntryInput {
   const result = { content, ...(isError && { isError }), ...(details !== undefined && { details }) };
-  const payload = json({ contextRef: run.lane, toolCallId, name, until, ...result, ...worked(workedMs) });
+  const payload = json({ contextRef: run.lane, toolCallId, name, until, ...result, ...workOf(work) });
   return { kind: "sleep_started", payload, refs: { ...callRefs(run), toolCallId } };
 }
 
@@ -285,6 +285,10 @@ export function handedOverEntry(run: Run, begun: readonly string[], workedMs: nu
 /** The work time up to here, when no other entry has recorded it for a while. */
 export function workedEntry(run: Run, workedMs: number): EntryInput {
   return { kind: "note", payload: { contextRef: run.lane, workedMs }, refs: runRefs(run) };
+}
+
+function workOf({ written = [], workedMs }: CallWork): CallWork {
+  return { ...(written.length > 0 && { written }), ...worked(workedMs) };
 }
 
 /** The work time, for a request with a time limit. */

@@ -5,7 +5,7 @@ import type { ToolCall } from "../../thread/message.ts";
 import type { CompletedExchange, RequestStep } from "../definition/stop-when.ts";
 import type { Directive, ToolExec } from "../directive.ts";
 import type { EventData } from "../event.ts";
-import type { Failure, Signal } from "../signal.ts";
+import type { CallWork, Failure, Signal } from "../signal.ts";
 import {
   addDirectives,
   commitEntries,
@@ -52,14 +52,14 @@ type SignalOfType<Type extends Signal["type"]> = Extract<Signal, { type: Type }>
 /** Commits a tool's result at once. Events are emitted in the order of the calls. */
 export function handleToolResult(
   agent: ReactAgent,
-  { callId, toolCallId, outcome, workedMs }: SignalOfType<"tool_result">,
+  { callId, toolCallId, outcome, ...work }: SignalOfType<"tool_result">,
 ): Step {
   const { run } = agent.state;
   if (run === undefined || callId !== run.callId) return unchanged(agent);
   const step = removeRunning(agent, toolCallId);
   const open = findOpenCall(run, toolCallId);
   if (open === undefined) return endIfIdle(step, run); // another writer has already answered it
-  return continueAfterResult(commitEntries(step, resultEntry(run, open, outcome, workedMs)), run);
+  return continueAfterResult(commitEntries(step, resultEntry(run, open, outcome, work)), run);
 }
 
 /** Commits an outside answer to a call that is not running here. */
@@ -226,15 +226,15 @@ export function handleAnswerNeeded(agent: ReactAgent, { callId, toolCallId }: Si
 /** A tool has suspended its call with a question. The request waits for the answer, also across a restart. */
 export function handleQuestion(
   agent: ReactAgent,
-  { callId, toolCallId, question, workedMs }: SignalOfType<"question_asked">,
+  { callId, toolCallId, question, ...work }: SignalOfType<"question_asked">,
 ): Step {
   const { run } = agent.state;
   if (run === undefined || callId !== run.callId) return unchanged(agent);
   const step = removeRunning(agent, toolCallId);
   const open = findOpenCall(run, toolCallId);
   if (open === undefined) return endIfIdle(step, run);
-  if (isClosing(agent, run)) return closeUnrun(step, run, open, WAITED_FOR_ANSWER);
-  const next = commitEntries(step, questionAskedEntry(run, open.call, question, workedMs));
+  if (isClosing(agent, run)) return closeUnrun(step, run, open, WAITED_FOR_ANSWER, work);
+  const next = commitEntries(step, questionAskedEntry(run, open.call, question, work));
   const after = next.agent.state.run ?? run;
   return awaitCall(next, after, findOpenCall(after, toolCallId) ?? open, "answer");
 }
@@ -242,15 +242,15 @@ export function handleQuestion(
 /** A tool lets its call sleep until a time. The request waits for it, also across a restart. */
 export function handleSleep(
   agent: ReactAgent,
-  { callId, toolCallId, until, outcome, workedMs }: SignalOfType<"sleep_started">,
+  { callId, toolCallId, until, outcome, ...work }: SignalOfType<"sleep_started">,
 ): Step {
   const { run } = agent.state;
   if (run === undefined || callId !== run.callId) return unchanged(agent);
   const step = removeRunning(agent, toolCallId);
   const open = findOpenCall(run, toolCallId);
   if (open === undefined) return endIfIdle(step, run);
-  if (isClosing(agent, run)) return closeUnrun(step, run, open, waitedFor({ status: "asleep" }));
-  return commitEntries(step, sleepStartedEntry(run, open.call, { until, ...outcome }, workedMs));
+  if (isClosing(agent, run)) return closeUnrun(step, run, open, waitedFor({ status: "asleep" }), work);
+  return commitEntries(step, sleepStartedEntry(run, open.call, { until, ...outcome }, work));
 }
 
 /** Commits the answer to a question, and resumes the call. */
@@ -292,11 +292,11 @@ export function awaitDirective(
 }
 
 /** Closes a call that was not started, or waits, because the run is ending or a steer skips it. */
-export function closeUnrun(step: Step, run: Run, open: OpenCall, why = "the call did not run"): Step {
+export function closeUnrun(step: Step, run: Run, open: OpenCall, why = "the call did not run", work?: CallWork): Step {
   const { ending, finishing } = step.agent.flight;
   const atEnd = ending === undefined ? NOT_RUN : outcomeAtEnd(ending, why);
   const outcome = ending === undefined && finishing === undefined ? skippedOutcome(why) : atEnd;
-  return continueAfterResult(commitEntries(step, resultEntry(run, open, outcome)), run);
+  return continueAfterResult(commitEntries(step, resultEntry(run, open, outcome, work)), run);
 }
 
 /** Closes the calls that a steer skips: those that wait, and those in the queue of the tools. */

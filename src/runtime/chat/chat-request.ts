@@ -108,6 +108,8 @@ async function bodyOf(request: Request, maxBytes: number): Promise<JsonObject> {
     if (bytes > maxBytes) throw tooLarge(maxBytes);
     texts.push(valid(() => decoder.decode(chunk, { stream: true })));
   }
+  if (bytes === 0)
+    throw invalid("The body is empty. Mount chatHandler before a parser of bodies, such as express.json().");
   const value: unknown = valid(() => JSON.parse(texts.join("") + decoder.decode()));
   if (!isPlainObject(value)) throw invalid("The body must be a JSON object.");
   return value as JsonObject; // parsed JSON

@@ -80,7 +80,18 @@ export function contentOfRow({ id, type, body, postedAt }: Command): RowContent 
   return { type: "command", signal: { type, operation: operation as unknown as ContextOperation } }; // the agent checks it
 }
 
-function steerIn({ steer, content, author, requestId, source, refs, skip, key, wake }: JsonObject): Omit<Steer, "id"> {
+function steerIn({
+  steer,
+  content,
+  author,
+  display,
+  requestId,
+  source,
+  refs,
+  skip,
+  key,
+  wake,
+}: JsonObject): Omit<Steer, "id"> {
   const isKind = steer === "inject" || steer === "follow_up";
   return {
     steer: isKind ? steer : "steer",
@@ -88,6 +99,7 @@ function steerIn({ steer, content, author, requestId, source, refs, skip, key, w
     ...(typeof requestId === "string" && { requestId }),
     ...(typeof source === "string" && { source }),
     ...(author !== undefined && { author: checkAuthor(author) }),
+    ...(isPlainObject(display) && { display: display as JsonObject }),
     ...(refs !== undefined && { refs: copyRefs(refs, "refs") }),
     ...((skip === true || typeof skip === "number") && { skip }),
     ...(steer === "inject" && typeof key === "string" && { key }),

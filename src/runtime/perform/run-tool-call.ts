@@ -1,10 +1,11 @@
 import type { GuardVerdict } from "../../agent/definition/config.ts";
-import type { AnyTool } from "../../agent/definition/tool.ts";
+import type { AnyTool, ToolDataPart } from "../../agent/definition/tool.ts";
 import type { ToolExec } from "../../agent/directive.ts";
 import { mayBeDenied } from "../../agent/react/permission-rules.ts";
-import type { Signal, ToolOutcome } from "../../agent/signal.ts";
+import type { CallWork, Signal, ToolOutcome } from "../../agent/signal.ts";
 import { ignoreRejection } from "../../thread/errors.ts";
 import type { JsonValue } from "../../thread/json.ts";
+import type { WrittenPart } from "../../thread/kinds.ts";
 import type { ToolCall } from "../../thread/message.ts";
 import type { LiveRequest } from "../request/request.ts";
 import { RequestError } from "../request/request-error.ts";
@@ -106,6 +107,7 @@ async function run(scene: Scene, directive: ToolExec, request: LiveRequest): Pro
   scene.began(call.id);
   const data = definition.redact ? {} : { arguments: call.arguments };
   request.emit({ kind: "tool_started", ...named, data }, iteration);
+  const page = writtenParts();
   const outcome = await span.within(() =>
     runTool(call, {
       tools: scene.tools(),
@@ -126,7 +128,10 @@ async function run(scene: Scene, directive: ToolExec, request: LiveRequest): Pro
       backoffMs: definition.toolRetryBackoffMs,
       heartbeatMs: definition.toolHeartbeatMs,
       onOutput: (output) => request.emit({ kind: "tool_output", ...named, data: { output } }, iteration),
-      onData: (data) => request.emit({ kind: "tool_data", ...named, data }, iteration),
+      onData: (data) => {
+        request.emit({ kind: "tool_data", ...named, data }, iteration);
+        page.add(data, request.eventSeq);
+      },
       onHeartbeat: ({ elapsedMs }) =>
         request.emit({ kind: "keepalive", ...named, data: { runningMs: elapsedMs } }, iteration),
     }),
@@ -136,18 +141,41 @@ async function run(scene: Scene, directive: ToolExec, request: LiveRequest): Pro
   } catch {
     // the tool has run, even if telemetry throws
   }
+  const work = { ...scene.worked(), written: page.list() };
   const { question, child } = outcome;
   if (child !== undefined && outcome.partial === undefined) {
     const asked = await delegate(scene, directive, toolOf(scene, call), child, request.abort.signal);
-    return "signal" in asked ? asked : result(scene, directive, asked);
+    return "signal" in asked ? asked : result(scene, directive, asked, work);
   }
   if (question !== undefined && outcome.partial === undefined) {
-    return { signal: { type: "question_asked", callId, toolCallId: call.id, question, ...scene.worked() } };
+    return { signal: { type: "question_asked", callId, toolCallId: call.id, question, ...work } };
   }
   const shown = await shownOutcome(scene, directive, request, outcome);
   const { until } = outcome;
-  if (until === undefined || outcome.partial !== undefined) return result(scene, directive, shown);
-  return { signal: { type: "sleep_started", callId, toolCallId: call.id, until, outcome: shown, ...scene.worked() } };
+  if (until === undefined || outcome.partial !== undefined) return result(scene, directive, shown, work);
+  return { signal: { type: "sleep_started", callId, toolCallId: call.id, until, outcome: shown, ...work } };
+}
+
+/** The parts of one call are stored up to this size. Further ones are shown only. */
+const MAX_WRITTEN_BYTES = 8 * 1024 * 1024;
+
+/** Collects the parts that a tool writes for the page, as the page keeps them. */
+function writtenParts() {
+  const kept: { readonly part: WrittenPart; readonly bytes: number }[] = [];
+  return {
+    list: (): readonly WrittenPart[] => kept.map(({ part }) => part),
+    add({ type, id, data, transient }: ToolDataPart, event: number): void {
+      if (transient) return;
+      const at = id === undefined ? -1 : kept.findIndex(({ part }) => part.type === type && part.id === id);
+      const before = kept[at];
+      const first = before && { first: before.part.first ?? before.part.event };
+      const part = { type, ...(id !== undefined && { id }), data: data as JsonValue, event, ...first }; // `write` made JSON of it
+      const bytes = JSON.stringify(part).length;
+      const others = kept.reduce((sum, one) => (one === before ? sum : sum + one.bytes), 0);
+      if (others + bytes > MAX_WRITTEN_BYTES) return;
+      kept.splice(before === undefined ? kept.length : at, 1, { part, bytes });
+    },
+  };
 }
 
 const AFTER = { name: "afterToolCall", code: "after_tool_call_failed" };
@@ -246,7 +274,8 @@ function result(
   scene: Scene,
   { callId, call }: ToolExec,
   { content, isError, partial, details }: ToolOutcome,
+  work: CallWork = scene.worked(),
 ): NonNullable<CallResult> {
   const outcome = { content, isError, ...(partial && { partial }), ...(details !== undefined && { details }) };
-  return { signal: { type: "tool_result", callId, toolCallId: call.id, outcome, ...scene.worked() } };
+  return { signal: { type: "tool_result", callId, toolCallId: call.id, outcome, ...work } };
 }

@@ -315,6 +315,8 @@ export interface InjectOptions extends SenderOptions {
 export interface SteerOptions extends SenderOptions, Pick<InjectOptions, "requestId" | "id"> {
   /** The person who wrote the message, as in an ask. Default: none. */
   readonly author?: Author | undefined;
+  /** The parts and metadata that a page shows beside the content, as in an ask. Default: none. */
+  readonly display?: JsonObject | undefined;
 }
 
 /** The options of `server.result()`. */

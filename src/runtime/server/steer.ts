@@ -1,6 +1,6 @@
 import type { SteerKind } from "../../agent/signal.ts";
 import { contentOf as readContent } from "../../projection/transcript/payload.ts";
-import { copyJson, copyJsonRepaired } from "../../thread/json.ts";
+import { copyJson, copyJsonObject, copyJsonRepaired } from "../../thread/json.ts";
 import type { Content } from "../../thread/message.ts";
 import { checkAuthor } from "../author.ts";
 import type { CommandSettled } from "../live/live.ts";
@@ -22,6 +22,7 @@ export async function steer(live: Loop, message: SteerMessage): Promise<SteerAns
   const { refs } = commandRefs(message);
   const source = message.source?.toWellFormed();
   const author = message.author === undefined ? undefined : checkAuthor(message.author);
+  const display = message.display === undefined ? undefined : copyJsonObject(message.display, "display");
   const content = checkedContent(message.content);
   copyJson(id, "steer"); // the log accepts JSON only
   const signal = {
@@ -32,6 +33,7 @@ export async function steer(live: Loop, message: SteerMessage): Promise<SteerAns
     ...(requestId !== undefined && { requestId }),
     ...(source !== undefined && { source }),
     ...(author !== undefined && { author }),
+    ...(display !== undefined && { display }),
     ...(refs !== undefined && { refs }),
     ...(message.skip && { skip: true as const }),
     ...(message.key !== undefined && { key: keyOf(message.key) }),

@@ -244,7 +244,7 @@ async function actionFor(
 async function joinRequest(
   host: Pick<ChatHost, "waiting" | "steer" | "deny">,
   threadId: string,
-  { id, content }: Extract<Post, { type: "message" }>,
+  { id, content, display }: Extract<Post, { type: "message" }>,
   action: "steer" | "deny",
   by: string | undefined,
   requestId: string,
@@ -253,7 +253,7 @@ async function joinRequest(
   const approvals = waiting.filter(({ kind }) => kind === "approval");
   const isSteered = approvals.length === 0 || typeof content !== "string"; // a reason has no files
   const steered = isSteered
-    ? await host.steer(threadId, content, { id, requestId, skip: action === "deny" && approvals.length === 0 })
+    ? await host.steer(threadId, content, { id, requestId, display, skip: action === "deny" && approvals.length === 0 })
     : undefined;
   const reason = contentText(content);
   for (const { toolCallId } of approvals) {
@@ -334,7 +334,8 @@ async function endedTurn<Agent extends AnyAgent>(
   const content = contentOf(ask) as Content; // written by us
   const known = [{ requestId }] as AskArguments<AskOptions<AgentContext<Agent>> & AgentChoice>; // it is not asked again
   const request = await host.ask(threadId, content, ...known);
-  return { request, thread: () => host.thread(threadId) };
+  const whole = (): Promise<Thread> => host.thread(threadId, { whole: true });
+  return { request: withLoggedEvents(request, whole), thread: whole };
 }
 
 function idOf(message: UIMessageLike | undefined): string | undefined {

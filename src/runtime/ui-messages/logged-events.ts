@@ -3,7 +3,8 @@ import type { CallRecord } from "../../agent/model-call.ts";
 import { recordedCall } from "../../agent/model-call.ts";
 import type { SteerKind } from "../../agent/signal.ts";
 import type { Entry } from "../../thread/entry.ts";
-import type { JsonValue } from "../../thread/json.ts";
+import type { JsonObject, JsonValue } from "../../thread/json.ts";
+import type { WrittenPart } from "../../thread/kinds.ts";
 import { type Content, contentText, type ToolCall } from "../../thread/message.ts";
 import type { Thread } from "../../thread/thread.ts";
 import { wholeDelta } from "../model/answer.ts";
@@ -24,11 +25,13 @@ interface EntryPayload {
   /** The reason, in logs of 0.1. */
   readonly note?: string;
   readonly editedArguments?: JsonValue;
+  readonly written?: readonly WrittenPart[];
+  readonly display?: JsonObject;
 }
 
 /**
  * A request whose events begin with those of its entries in the log, because the process that emitted them may have ended.
- * Each iteration yields each event once.
+ * Each iteration yields each event once. Of a request that has ended, all but the last event come from the log.
  */
 export function withLoggedEvents<Output>(
   request: AgentRequest<Output>,
@@ -49,15 +52,29 @@ export function withLoggedEvents<Output>(
     },
     async *events(options) {
       const known = new Set<string>();
+      const hasEnded = request.state === "done";
       const entries = (await thread()).filterByRef("requestId", request.id, { partial: true });
+      for (const { refs, payload } of entries) {
+        const { written = [] } = payload as unknown as EntryPayload; // written by us
+        for (const { event } of written) known.add(partKey(refs, event));
+      }
       for (const event of loggedEvents(request, entries)) {
-        known.add(keyOf(event));
+        if (event.kind !== "tool_data") known.add(keyOf(event));
         yield event;
       }
-      for await (const event of request.events(options)) if (!known.has(keyOf(event))) yield event;
+      for await (const event of request.events(options)) {
+        if (hasEnded ? ENDS.has(event.kind) : !known.has(keyOf(event))) yield event;
+      }
     },
   };
 }
+
+const ENDS: ReadonlySet<AgentEvent["kind"]> = new Set([
+  "request_completed",
+  "request_failed",
+  "request_cancelled",
+  "request_suspended",
+]);
 
 /** The events that follow from the entries of a request, after the events in `first`. */
 export function* loggedEvents(
@@ -77,8 +94,15 @@ export function* loggedEvents(
   }
 }
 
+/** The key of a part that a tool wrote, by the number of its event. */
+function partKey({ callId, toolCallId }: Pick<AgentEvent, "callId" | "toolCallId">, seq: number): string {
+  return `part ${approvalIdOf(callId, toolCallId)} ${seq}`;
+}
+
 /** The same key for an emitted event and its copy from the log. */
-function keyOf({ kind, callId, toolCallId, data }: EventDraft): string {
+function keyOf(event: AgentEvent): string {
+  const { kind, callId, toolCallId, data, seq } = event;
+  if (kind === "tool_data") return partKey(event, seq);
   if (kind === "output_repaired") return `repaired ${data.attempt}`;
   if (kind === "input_injected") return `injected ${data.id}`;
   if (kind === "answer_requested") return `${kind} ${approvalIdOf(callId, toolCallId)} ${data.question?.count}`;
@@ -87,9 +111,22 @@ function keyOf({ kind, callId, toolCallId, data }: EventDraft): string {
 }
 
 function draftsOf(entry: Entry, all: readonly Entry[], attempt: number): readonly EventDraft[] {
+  return [...partDrafts(entry, all), ...ownDrafts(entry, all, attempt)];
+}
+
+/** The parts that a tool wrote before the entry. */
+function partDrafts({ payload, refs }: Entry, all: readonly Entry[]): readonly EventDraft[] {
+  const { written = [] } = payload as unknown as EntryPayload; // written by us
+  const { callId, toolCallId = "" } = refs;
+  const { name: toolName = "" } = (written.length > 0 && callIn(all, callId, toolCallId)) || {};
+  const of = { ...(callId !== undefined && { callId }), toolCallId, toolName };
+  return written.map(({ event: _event, first: _first, ...data }) => ({ kind: "tool_data", ...of, data }));
+}
+
+function ownDrafts(entry: Entry, all: readonly Entry[], attempt: number): readonly EventDraft[] {
   const { id, kind, payload, refs } = entry;
   const written = payload as unknown as EntryPayload; // written by us
-  const { role, content, steer } = written;
+  const { role, content, steer, display } = written;
   const { callId, signalId = id } = refs;
   if (kind === "approval_requested" || kind === "approval_resolved") return [toolDraft(entry, kind, all)];
   if (kind === "question_asked") return [questionDraft(entry, all)];
@@ -98,7 +135,7 @@ function draftsOf(entry: Entry, all: readonly Entry[], attempt: number): readonl
   if (role === "assistant" && callId !== undefined) return answerDrafts(callId, written, recordedCall(entry));
   if (steer === "repair") return [{ kind: "output_repaired", data: { issues: [], attempt } }];
   if (steer === undefined || steer === "continue") return [];
-  return [{ kind: "input_injected", data: { id: signalId, steer, content } }];
+  return [{ kind: "input_injected", data: { id: signalId, steer, content, ...(display && { display }) } }];
 }
 
 function toolDraft(

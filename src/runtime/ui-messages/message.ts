@@ -81,11 +81,17 @@ export type UIPart =
   | UIToolPart
   | UISourcePart
   | UICustomPart
-  | { type: "steering-message"; id: string; parts: (UITextPart | UIFilePart)[] }
+  | UISteeringPart
   /** A steering message for AI SDK 6, which has no part for it. */
   | { type: "data-steering-message"; id: string; data: { parts: (UITextPart | UIFilePart)[] } }
-  | UIQuestionPart
+  | UIDataPart
   | { type: "step-start" };
+
+/** A message to the running request, where it was taken. */
+export type UISteeringPart = { type: "steering-message"; id: string; parts: (UITextPart | UIFilePart)[] };
+
+/** A part that a tool or the application made for the page. */
+export type UIDataPart = { type: `data-${string}`; id?: string; data: unknown };
 
 /** The question of a tool that has suspended its call. The page answers it as the output of the call. */
 export type UIQuestionPart = {

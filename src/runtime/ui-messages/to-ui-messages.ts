@@ -4,6 +4,7 @@ import { thaw } from "../../providers/message-parts.ts";
 import type { Entry } from "../../thread/entry.ts";
 import { ThreadError } from "../../thread/errors.ts";
 import { isPlainObject, type JsonObject, type JsonValue } from "../../thread/json.ts";
+import type { WrittenPart } from "../../thread/kinds.ts";
 import type { Author, Content, ToolCall } from "../../thread/message.ts";
 import { orderedParts } from "../../thread/messages/neutral-message.ts";
 import { checkLane, laneEntries, messagesFromEntries } from "../../thread/messages/to-messages.ts";
@@ -11,7 +12,15 @@ import type { OptionNames } from "../../thread/options.ts";
 import { checkLoaded } from "../../thread/queries.ts";
 import { Thread } from "../../thread/thread.ts";
 import { checkUIOptions } from "../option-names.ts";
-import type { UIChatMessage, UIMessageMetadata, UIPart, UIRequestMark, UIToolPart } from "./message.ts";
+import type {
+  UIChatMessage,
+  UIDataPart,
+  UIMessageMetadata,
+  UIPart,
+  UIRequestMark,
+  UISteeringPart,
+  UIToolPart,
+} from "./message.ts";
 import {
   approvalIdOf,
   type ErrorText,
@@ -20,13 +29,12 @@ import {
   toolErrorText,
   toolOutput,
   uiPartOfAnswer,
-  uiPartsOfUser,
 } from "./message.ts";
 import { isAskOfUser, isBeforeAsk, isOfRequest, userMessageId } from "./message-tree.ts";
 import { isClient6, type RequestMetadata, type UIClientVersion } from "./options.ts";
 import { recordedMessages } from "./recorded-messages.ts";
 import { requestMetadata } from "./request-metadata.ts";
-import { shownUserMessage } from "./user-message.ts";
+import { shownUserMessage, steeringParts, storedDisplay } from "./user-message.ts";
 
 /** Options of `toUIMessages()`. */
 export interface ToUIMessagesOptions {
@@ -75,6 +83,8 @@ interface EntryPayload {
   /** The reason, in logs of 0.1. */
   readonly note?: string;
   readonly editedArguments?: JsonValue;
+  readonly written?: readonly WrittenPart[];
+  readonly display?: JsonObject;
 }
 
 /**
@@ -141,7 +151,7 @@ export function toUIMessages(thread: Thread, options: ToUIMessagesOptions = {}):
       const { content, author, source } = entry.payload as unknown as EntryPayload; // written by us
       const origin = { ...(author && { author: { ...author } }), ...(source !== undefined && { source }) };
       const id = userMessageId(entry);
-      const { parts, metadata: posted } = shownUserMessage(entry, content);
+      const { parts, metadata: posted } = shownUserMessage(content, storedDisplay(entry));
       const isOrigin = author !== undefined || source !== undefined;
       const own = isPlainObject(posted) ? posted : {};
       const metadata = (isOrigin ? { ...own, heddle: origin } : posted) as UIMessageMetadata | undefined; // of a page it may be any JSON
@@ -234,8 +244,12 @@ function read(message: AssistantMessage, { id, kind, payload, refs }: Entry): vo
     note,
     reason = note,
     editedArguments,
+    written = [],
+    display,
   } = payload as unknown as EntryPayload; // written by us
   const { callId, toolCallId = "", signalId = id } = refs;
+  for (const { event, first = event, data, ...part } of written)
+    message.wrote(callId, { part: { ...part, data: thaw(data) }, first, event });
   if (editedArguments !== undefined) message.edited(callId, toolCallId, editedArguments);
   if (kind === "approval_requested") message.asked(callId, toolCallId);
   else if (kind === "approval_resolved") message.decided(callId, toolCallId, approved === true, reason);
@@ -243,7 +257,8 @@ function read(message: AssistantMessage, { id, kind, payload, refs }: Entry): vo
   else if (role === "assistant") message.answer(callId, { content, toolCalls });
   else if (role === "tool") message.result(callId, toolCallId, { content, isError, details });
   else if (steer === "repair") message.discardAnswer();
-  else if (steer === "steer" || steer === "follow_up") message.steered(signalId, content);
+  else if (steer === "steer" || steer === "follow_up")
+    message.steered(signalId, steeringParts(signalId, content, display));
 }
 
 /** One call, with its approval and result in the log. */
@@ -253,9 +268,18 @@ interface Call {
   input: unknown;
   readonly isProviders?: true;
   approval?: { readonly approved?: boolean; readonly reason?: string };
-  question?: JsonValue;
   result?: { readonly content: Content; readonly isError?: boolean; readonly details?: JsonValue | undefined };
 }
+
+/** A part for the page, with the numbers of its event and of the event of its first version. */
+interface Written {
+  part: UIDataPart;
+  event: number;
+  first: number;
+}
+
+/** A piece of the message: a part, a call, the data parts of an answer or a steer, or one with an id, which may be replaced. */
+type Piece = UIPart | { readonly call: Call } | { readonly place: Written[] } | { readonly known: Written };
 
 interface Answer {
   readonly content: Content;
@@ -266,8 +290,8 @@ interface Answer {
 class AssistantMessage {
   readonly #onError: ErrorText;
   readonly #sendReasoning: boolean;
-  readonly #parts: (UIPart | { readonly key: string })[] = [];
-  readonly #calls = new Map<string, Call>();
+  /** In order. Parts that nothing refers to have a number as their key. */
+  readonly #pieces = new Map<string, Piece>();
 
   constructor({ onError, sendReasoning = true }: ToUIMessagesOptions) {
     this.#onError = onError;
@@ -275,16 +299,18 @@ class AssistantMessage {
   }
 
   get isEmpty(): boolean {
-    return this.#parts.length === 0;
+    return this.#pieces.size === 0;
   }
 
   answer(callId: string | undefined, { content, toolCalls = [] }: Answer): void {
-    this.#parts.push({ type: "step-start" });
+    this.#add({ type: "step-start" });
     for (const piece of orderedParts({ role: "assistant", content, toolCalls })) {
-      if (!("type" in piece)) this.#call(approvalIdOf(callId, piece.id), { ...piece, input: thaw(piece.arguments) });
+      if (!("type" in piece))
+        this.#pieces.set(approvalIdOf(callId, piece.id), { call: { ...piece, input: thaw(piece.arguments) } });
       else if (piece.type === "provider_call") {
         const { id, name } = piece;
-        this.#call(approvalIdOf(callId, id), { id, name, input: thaw(piece.arguments), isProviders: true });
+        const call: Call = { id, name, input: thaw(piece.arguments), isProviders: true };
+        this.#pieces.set(approvalIdOf(callId, id), { call });
       } else if (piece.type === "provider_result") {
         const { result, isError = false } = piece;
         this.#provided(callId, piece.id, {
@@ -294,70 +320,103 @@ class AssistantMessage {
         });
       } else {
         const part = piece.type === "thinking" && !this.#sendReasoning ? undefined : uiPartOfAnswer(piece);
-        if (part !== undefined) this.#parts.push(part);
+        if (part !== undefined) this.#add(part);
       }
     }
+    this.#pieces.set(`place ${callId}`, { place: [] });
   }
 
-  steered(id: string, content: Content): void {
-    const parts = uiPartsOfUser(content);
-    if (parts.length > 0) this.#parts.push({ type: "steering-message", id, parts });
+  /** A part with the type and id of an earlier one replaces it, in its place. Entries of several calls may come in another order. */
+  wrote(of: string | undefined, written: Written): void {
+    const { part, event, first } = written;
+    const name = `data ${part.type} ${part.id}`;
+    const before = part.id === undefined ? undefined : this.#pieces.get(name);
+    if (before === undefined || !("known" in before)) {
+      this.#place(of)?.push(written);
+      if (part.id !== undefined) this.#pieces.set(name, { known: written });
+      return;
+    }
+    const { known } = before;
+    known.first = Math.min(known.first, first);
+    if (event >= known.event) Object.assign(known, { part, event });
+  }
+
+  steered(id: string, parts: readonly (UISteeringPart | UIDataPart)[]): void {
+    const of = `steer ${id}`;
+    for (const part of parts) if (part.type === "steering-message") this.#add(part);
+    this.#pieces.set(`place ${of}`, { place: [] });
+    for (const part of parts) if (part.type !== "steering-message") this.wrote(of, { part, event: 0, first: 0 });
   }
 
   /** Removes the last answer, which had the wrong shape. Another answer follows. */
   discardAnswer(): void {
-    const start = this.#parts.findLastIndex((part) => "type" in part && part.type === "step-start");
-    this.#parts.length = start + 1;
+    const pieces = [...this.#pieces];
+    const start = pieces.findLastIndex(([, piece]) => "type" in piece && piece.type === "step-start");
+    for (const [key] of pieces.slice(start + 1)) this.#pieces.delete(key);
   }
 
   asked(callId: string | undefined, toolCallId: string): void {
-    const call = this.#calls.get(approvalIdOf(callId, toolCallId));
+    const call = this.#call(approvalIdOf(callId, toolCallId));
     if (call !== undefined) call.approval ??= {};
   }
 
   edited(callId: string | undefined, toolCallId: string, input: JsonValue): void {
-    const call = this.#calls.get(approvalIdOf(callId, toolCallId));
+    const call = this.#call(approvalIdOf(callId, toolCallId));
     if (call !== undefined) call.input = thaw(input);
   }
 
   decided(callId: string | undefined, toolCallId: string, approved: boolean, reason: string | undefined): void {
-    const call = this.#calls.get(approvalIdOf(callId, toolCallId));
+    const call = this.#call(approvalIdOf(callId, toolCallId));
     if (call !== undefined) call.approval = { approved, ...(reason !== undefined && { reason }) };
   }
 
-  /** A later question replaces an earlier one. */
+  /** A later question replaces an earlier one. It comes after what was written before. */
   questioned(callId: string | undefined, toolCallId: string, question: JsonValue): void {
-    const call = this.#calls.get(approvalIdOf(callId, toolCallId));
-    if (call !== undefined) call.question = question;
+    const key = approvalIdOf(callId, toolCallId);
+    const call = this.#call(key);
+    const last = (this.#place(callId) ?? []).reduce((most, { event }) => Math.max(most, event), 0);
+    const part = call && questionPart(key, call.id, call.name, question);
+    if (part !== undefined) this.wrote(callId, { part, event: last, first: last });
   }
 
   /** The first result of a call counts. */
   result(callId: string | undefined, toolCallId: string, result: NonNullable<Call["result"]>): void {
-    const call = this.#calls.get(approvalIdOf(callId, toolCallId));
+    const call = this.#call(approvalIdOf(callId, toolCallId));
     if (call !== undefined) call.result ??= result;
   }
 
   parts(): UIPart[] {
-    return this.#parts.flatMap((part) => {
-      if (!("key" in part)) return [part];
-      const call = this.#calls.get(part.key);
-      if (call === undefined) return [];
-      const { id, name, question } = call;
-      const asked = question === undefined ? [] : [questionPart(part.key, id, name, question)];
-      return [this.#toolPart(part.key, call), ...asked];
+    return [...this.#pieces].flatMap(([key, piece]): UIPart[] => {
+      if ("call" in piece) return [this.#toolPart(key, piece.call)];
+      if ("place" in piece) return piece.place.toSorted((a, b) => a.first - b.first).map(({ part }) => part);
+      return "known" in piece ? [] : [piece];
     });
   }
 
   /** The result of a provider may come with a later answer than its call. */
   #provided(callId: string | undefined, id: string, result: NonNullable<Call["result"]>): void {
-    const own = this.#calls.get(approvalIdOf(callId, id));
-    const call = own ?? [...this.#calls.values()].findLast((one) => one.id === id && one.isProviders);
+    const own = this.#call(approvalIdOf(callId, id));
+    const call = own ?? this.#calls().findLast((one) => one.id === id && one.isProviders);
     if (call !== undefined) call.result ??= result;
   }
 
-  #call(key: string, call: Call): void {
-    this.#calls.set(key, call);
-    this.#parts.push({ key });
+  #add(part: UIPart): void {
+    this.#pieces.set(`${this.#pieces.size}`, part);
+  }
+
+  #call(key: string): Call | undefined {
+    const piece = this.#pieces.get(key);
+    return piece !== undefined && "call" in piece ? piece.call : undefined;
+  }
+
+  #calls(): Call[] {
+    return [...this.#pieces.values()].flatMap((piece) => ("call" in piece ? [piece.call] : []));
+  }
+
+  /** The data parts of an answer or a steer. */
+  #place(of: string | undefined): Written[] | undefined {
+    const piece = this.#pieces.get(`place ${of}`);
+    return piece !== undefined && "place" in piece ? piece.place : undefined;
   }
 
   #toolPart(id: string, call: Call): UIToolPart {

@@ -13,10 +13,10 @@ import {
   requestErrorText,
   toolErrorText,
   toolOutput,
-  uiPartsOfUser,
 } from "./message.ts";
 import { isClient6, type UIMessageStreamOptions } from "./options.ts";
 import { StreamedAnswer } from "./streamed-answer.ts";
+import { steeringParts } from "./user-message.ts";
 
 type EventOf<Kind extends AgentEvent["kind"]> = Extract<AgentEvent, { kind: Kind }>;
 
@@ -98,11 +98,10 @@ export class Translator {
       case "tool_completed":
         return [...this.#introduce(event, argumentsOf(event, thread)), this.#outcome(event)];
       case "input_injected": {
-        const { id, steer, content } = event.data;
+        const { id, steer, content, display } = event.data;
         // Injected input and repairs by the agent are not messages of the user.
         const isUsers = steer === "steer" || steer === "follow_up";
-        const parts = isUsers ? uiPartsOfUser(content) : [];
-        return [...this.#end(), ...(parts.length > 0 ? [{ type: "steering-message", id, parts } as const] : [])];
+        return [...this.#end(), ...(isUsers ? steeringParts(id, content, display) : [])];
       }
       case "output_repaired":
         return [{ type: "reset-step" }];

@@ -2,7 +2,7 @@ import { type MutableJson, thaw, thawObject } from "../../providers/message-part
 import type { Entry } from "../../thread/entry.ts";
 import { copyJsonRepaired, isPlainObject, type JsonObject, type JsonValue, sameJson } from "../../thread/json.ts";
 import type { Content } from "../../thread/message.ts";
-import type { UIFilePart, UIMessageLike, UIPart, UITextPart } from "./message.ts";
+import type { UIDataPart, UIFilePart, UIMessageLike, UIPart, UISteeringPart, UITextPart } from "./message.ts";
 import { uiPartsOfUser } from "./message.ts";
 
 /**
@@ -48,10 +48,9 @@ export function storedDisplay({ payload }: Entry): JsonObject | undefined {
 
 /** The parts and the metadata of a message as its page has posted it. */
 export function shownUserMessage(
-  entry: Entry,
   content: Content,
+  display: Display = {},
 ): { readonly parts: UIPart[]; readonly metadata: MutableJson | undefined } {
-  const display: Display = storedDisplay(entry) ?? {};
   const metadata = display.metadata === undefined ? undefined : thaw(display.metadata);
   const own: readonly (UITextPart | UIFilePart)[] = uiPartsOfUser(content);
   if (!Array.isArray(display.parts)) return { parts: [...own], metadata };
@@ -62,4 +61,20 @@ export function shownUserMessage(
     return [{ ...of, ...thawObject(more as JsonObject) } as unknown as UIPart]; // as the page has posted it
   });
   return { parts: shown, metadata };
+}
+
+/** The parts of an answer that show a message to its request. Only text and files can be inside of a steering message. */
+export function steeringParts(
+  id: string,
+  content: Content,
+  display: JsonObject | undefined,
+): readonly (UISteeringPart | UIDataPart)[] {
+  const { parts, metadata } = shownUserMessage(content, display);
+  const said = parts.filter((part) => part.type === "text" || part.type === "file");
+  const data = parts.filter((part) => part.type.startsWith("data-")) as UIDataPart[]; // as the page has posted them
+  return [
+    ...(said.length > 0 ? [{ type: "steering-message", id, parts: said } as const] : []),
+    ...data,
+    ...(metadata === undefined ? [] : [{ type: "data-steering-metadata", id, data: metadata } as const]),
+  ];
 }

@@ -7,7 +7,7 @@ import { checkOwner } from "../decide/append.ts";
 import type { ThreadStart } from "../driver.ts";
 import { StoreError, threadNotFound } from "../errors.ts";
 import { checkOptions, invalidOption } from "../options.ts";
-import type { Deletion, ForkOptions, ThreadStore } from "../port.ts";
+import type { Deletion, ForkOptions, ThreadInfo, ThreadStore } from "../port.ts";
 import {
   ANY_TEXTS,
   checkHead,
@@ -44,7 +44,7 @@ export function forkMethods(context: StoreContext): Pick<ThreadStore, "fork" | "
       return withConsistentHead(call, threadId, async (parent) => {
         if (parent === undefined) throw threadNotFound(threadId);
         const start = await startOfFork(call, threadId, newId, parent, { ...copy, metadata });
-        if (!(await call.driver.fork(threadId, newId, atSeq, start))) throw threadExists(newId);
+        if (!(await call.driver.fork(threadId, newId, atSeq, start))) return forkedBefore(call, threadId, newId, atSeq);
         context.wakeWatchers(newId);
         return threadInfo(newId, start.head);
       });
@@ -61,6 +61,20 @@ export function forkMethods(context: StoreContext): Pick<ThreadStore, "fork" | "
       return deletion;
     },
   };
+}
+
+/** The fork that has the id, if it was made from the same entry: the call is repeated. */
+async function forkedBefore(
+  { driver, ports }: StoreContext,
+  threadId: string,
+  newId: string,
+  atSeq: number,
+): Promise<ThreadInfo> {
+  const head = await driver.head(newId);
+  if (head === undefined) throw threadExists(newId); // deleted meanwhile
+  const { parentThreadId, forkSeq } = checkHead(newId, head, ports.sha256).metadata;
+  if (parentThreadId !== threadId || forkSeq !== atSeq) throw threadExists(newId);
+  return threadInfo(newId, head);
 }
 
 async function deleteThread(context: StoreContext, threadId: string): Promise<Deletion | false> {
@@ -190,7 +204,7 @@ function threadExists(threadId: string): StoreError {
   return new StoreError({
     code: "thread_exists",
     threadId,
-    message: `There is already a thread ${threadId}. Choose another newId.`,
+    message: `There is already another thread ${threadId}. Choose another newId.`,
   });
 }
 

@@ -300,6 +300,17 @@ export const forkCases: ContractTests = {
     equal((await store.load(thread))?.rev, 2, "rev");
   },
 
+  "a fork that is repeated is the one that was made": async ({ store, thread, fresh }) => {
+    await store.append(thread, notes(3));
+    const newId = fresh("fork");
+    const first = await store.fork(thread, { atSeq: 1, newId });
+    equal(await store.fork(thread, { atSeq: 1, newId }), first, "repeated");
+    await store.append(newId, user("on the fork"));
+    equal((await store.fork(thread, { atSeq: 1, newId })).rev, 3, "repeated later");
+    await rejects(store.fork(newId, { atSeq: 1, newId }), { code: "thread_exists" }, "of itself");
+    equal((await store.load(newId))?.rev, 3, "rev");
+  },
+
   "of forks to one name at once exactly one wins": async ({ store, open, thread, fresh }) => {
     const other = await open();
     await store.append(thread, notes(5));
@@ -343,7 +354,7 @@ export const forkCases: ContractTests = {
     const empty = present(await store.load(newId), "fork");
     equal([empty.rev, empty.firstSeq, empty.metadata], [0, 0, expected], "loaded");
     equal((await store.verify(newId)).ok, true, "verify");
-    await rejects(store.fork(thread, { atSeq: -1, newId }), { code: "thread_exists" }, "the name is taken");
+    await rejects(store.fork(thread, { atSeq: 0, newId }), { code: "thread_exists" }, "the name is taken");
     await store.append(newId, user("first"), { expectedRev: 0, create: false });
     equal(
       (await store.load(newId))?.toArray().map(({ payload }) => payload["content"]),

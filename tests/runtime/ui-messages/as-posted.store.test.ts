@@ -55,8 +55,11 @@ const posted = fc.record(
   { requiredKeys: ["id", "role", "parts"] },
 );
 
+/** Each PDF counts as 10,000 tokens. */
+const ROOMY = { contextPolicy: { maxInputTokens: 200_000 } };
+
 async function reloaded(store: ThreadStore, messages: readonly object[], options = {}) {
-  const host = AgentHost.create({ agent: agentOf(["4", "5"]), store, warn: () => undefined });
+  const host = AgentHost.create({ agent: agentOf(["4", "5"], ROOMY), store, warn: () => undefined });
   const { request } = await chatTurn(host, "t", messages as UIMessageLike[], options);
   await request.result.catch(() => undefined); // a file whose server cannot be reached fails the request
   await host.stop();

@@ -1,5 +1,12 @@
 import { AgentHost, memoryStore, type ThreadStore } from "heddle";
-import { type ChatTurn, type ChatTurnOptions, chatTurn, toUIMessages, uiMessageStream } from "heddle/ai-sdk";
+import {
+  type ChatTurn,
+  type ChatTurnOptions,
+  chatTurn,
+  resumeTurn,
+  toUIMessages,
+  uiMessageStream,
+} from "heddle/ai-sdk";
 import { sqliteStore } from "heddle/sqlite";
 import type { ScriptedStep } from "heddle/testing";
 import { describe, expect, test } from "vitest";
@@ -67,6 +74,34 @@ describe.each([
     const parts = toUIMessages(await host.thread(id)).at(-1)?.parts ?? [];
     const steered = { type: "steering-message", id: "m2", parts: [{ type: "text", text: "By train." }] };
     expect(parts.filter(({ type }) => type === "steering-message")).toEqual([steered]);
+    await host.stop();
+  });
+
+  test("keeps its metadata, data parts and fields for the page, and no model is shown them", async () => {
+    const store = open();
+    const { running, finish, tools } = slowTool();
+    const told = { expect: { lastUser: "By train." }, text: "The train." };
+    const host = hostOn(store, [{ calls: [{ name: "look" }] }, told], { tools });
+    const first = await post(host, "Oslo?", "m1");
+    await running;
+    const text = { type: "text", text: "By train.", state: "done" };
+    const parts = [text, { type: "data-map", id: "map", data: { zoom: 3 } }];
+    const message = { ...said("", "m2"), parts, metadata: { sentFrom: "phone" } };
+    const second = await chatTurn(host, id, [message]);
+    finish();
+    await isAsLoaded(store, second);
+    await first.request.result;
+    const shown = toUIMessages(await host.thread(id)).at(-1)?.parts ?? [];
+    const at = shown.findIndex(({ type }) => type === "steering-message");
+    expect(shown.slice(at, at + 3)).toEqual([
+      { type: "steering-message", id: "m2", parts: [text] },
+      { type: "data-map", id: "map", data: { zoom: 3 } },
+      { type: "data-steering-metadata", id: "m2", data: { sentFrom: "phone" } },
+    ]);
+    await isAsLoaded(
+      store,
+      (await resumeTurn(host, id, { messageId: first.request.id })) ?? expect.fail("it is known"),
+    );
     await host.stop();
   });
 

@@ -1,9 +1,9 @@
 import type { UIMessage } from "ai";
-import { type AnyTool, ok, runTool, type ToolOptions } from "heddle";
-import { toUIMessages, uiMessageStream } from "heddle/ai-sdk";
+import { AgentHost, type AnyTool, memoryStore, ok, runTool, suspend, type ToolOptions } from "heddle";
+import { resumeTurn, toUIMessages, uiMessageStream } from "heddle/ai-sdk";
 import { describe, expect, test } from "vitest";
 import { eventsOf, stage } from "../support/stage.ts";
-import { anything, chat, chunksIn, readBySdk, readBySdk6 } from "./chat.ts";
+import { agentOf, anything, chat, chunksIn, readBySdk, readBySdk6 } from "./chat.ts";
 
 const script = [{ calls: [{ name: "search" }] }, "Done."];
 const call = { id: "call_1", name: "search", arguments: {} };
@@ -87,6 +87,11 @@ describe("the parts that a tool writes", () => {
     },
   });
 
+  const slowTool = (write: (options: ToolOptions) => Promise<void>): AnyTool => ({
+    inputSchema: anything,
+    execute: (_: object, options: ToolOptions) => write(options).then(() => "found"),
+  });
+
   test("are events and data parts of the page, and the newest of one id stays", async () => {
     const search = tool(({ write }) => {
       write({ type: "data-progress", id: "p", data: { percent: 10 } });
@@ -103,7 +108,85 @@ describe("the parts that a tool writes", () => {
     const events = (await eventsOf(request)).flatMap((event) => (event.kind === "tool_data" ? [event.data] : []));
     expect(events.map(({ id }) => id)).toEqual(["p", undefined]); // a late reader gets the newest of one id
     expect(events.at(-1)).toEqual({ type: "data-note", data: "7", transient: true });
-    expect(JSON.stringify((await server.thread()).toArray())).not.toContain("percent");
+    const results = (await server.thread()).toArray().filter(({ payload }) => payload["role"] === "tool");
+    expect(results.map(({ payload }) => payload["written"])).toEqual([
+      [{ type: "data-progress", id: "p", data: { percent: 90 }, event: 7, first: 6 }],
+    ]);
+  });
+
+  test("come back once after a restart, also those before a question, and no model is shown them", async () => {
+    const store = memoryStore();
+    const ask: AnyTool = {
+      inputSchema: anything,
+      answerSchema: anything,
+      execute: (_: object, { write, answer }: ToolOptions) => {
+        write({ type: "data-step", data: answer === undefined ? "asks" : "knows" });
+        return answer === undefined ? suspend({ which: "one?" }) : "found";
+      },
+    };
+    const shown: unknown[] = [];
+    const told = { text: "Done.", expect: (sent: unknown) => shown.push(sent) > 0 };
+    const config = { tools: { search: ask } };
+    const first = AgentHost.create({ agent: agentOf(script, config), store, warn: () => undefined });
+    const request = await first.ask("t", "Go.");
+    await request.settled();
+    await first.stop();
+    const host = AgentHost.create({ agent: agentOf([told], config), store, warn: () => undefined });
+    const turn = (await resumeTurn(host, "t")) ?? expect.fail("it is open");
+    await host.answer("t", "call_1", {});
+    const { message, errors } = await readBySdk(uiMessageStream(turn.request, { thread: turn.thread }));
+    expect(errors).toEqual([]);
+    expect(message.parts.filter(({ type }) => type.startsWith("data-"))).toMatchObject([
+      { type: "data-step", data: "asks" },
+      { type: "data-question", data: { question: { which: "one?" } } },
+      { type: "data-step", data: "knows" },
+    ]);
+    expect(toUIMessages(await host.thread("t")).at(-1)?.parts).toEqual(message.parts);
+    const again = (await resumeTurn(host, "t", { messageId: request.id })) ?? expect.fail("it is known");
+    expect((await readBySdk(uiMessageStream(again.request, { thread: again.thread }))).message).toEqual(message);
+    expect(JSON.stringify(shown)).not.toContain("data-step");
+    await host.stop();
+  });
+
+  test("of calls that run at the same time keep their order", async () => {
+    const turns = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const;
+    const tools = {
+      first: slowTool(async ({ write }) => {
+        write({ type: "data-step", data: 1 });
+        write({ type: "data-sum", id: "sum", data: 1 });
+        turns[0].resolve();
+        await turns[1].promise;
+        write({ type: "data-step", data: 3 });
+      }),
+      second: slowTool(async ({ write }) => {
+        await turns[0].promise;
+        write({ type: "data-step", data: 2 });
+        write({ type: "data-sum", id: "sum", data: 3 });
+        turns[1].resolve();
+      }),
+    };
+    const { server } = await chat([{ calls: [{ name: "first" }, { name: "second" }] }, "Done."], { tools });
+    const { message } = await readBySdk(uiMessageStream(await server.ask("Go.")));
+    const data = message.parts.flatMap((one) => ("data" in one ? [one.data] : []));
+    expect(data).toEqual([1, 3, 2, 3]);
+    expect(toUIMessages(await server.thread()).at(-1)?.parts).toEqual(message.parts);
+  });
+
+  test("are stored up to 8 MiB of a call", async () => {
+    const big = "x".repeat(5 * 1024 * 1024);
+    const search = tool(({ write }) => {
+      write({ type: "data-a", id: "a", data: big });
+      write({ type: "data-b", id: "b", data: big });
+      write({ type: "data-a", id: "a", data: "small" });
+      write({ type: "data-b", id: "b", data: big });
+    });
+    const { server } = await chat(script, { tools: { search } });
+    await (await server.ask("Go.")).result;
+    const parts = toUIMessages(await server.thread()).at(-1)?.parts ?? [];
+    expect(parts.flatMap((one) => (one.type.startsWith("data-") && "data" in one ? [one.data] : []))).toEqual([
+      "small",
+      big,
+    ]);
   });
 
   test.each([

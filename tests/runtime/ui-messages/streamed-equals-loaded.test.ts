@@ -1,7 +1,7 @@
 import type { LanguageModelV4, LanguageModelV4Content, LanguageModelV4StreamPart } from "@ai-sdk/provider";
 import type { UIMessage } from "ai";
 import fc from "fast-check";
-import { AgentServer, defineAgent, memoryStore } from "heddle";
+import { AgentServer, defineAgent, memoryStore, type ToolOptions } from "heddle";
 import { toUIMessages, type UIRequestFacts, uiMessageStream } from "heddle/ai-sdk";
 import { expect, test } from "vitest";
 import { anything, chat, readBySdk } from "./chat.ts";
@@ -52,6 +52,21 @@ const call = fc
       { type: "tool-call", toolCallId, toolName, input: JSON.stringify({ input }) },
     ],
   );
+/** A tool that writes parts for the page. Calls of one answer run at the same time, and may write parts with the same id. */
+const part = fc.record({
+  type: fc.constantFrom("data-chart", "data-note"),
+  id: fc.option(fc.constantFrom("a", "b"), { nil: undefined }),
+  data: word,
+  transient: fc.boolean(),
+  turns: fc.nat({ max: 3 }),
+});
+const writing = fc
+  .tuple(fc.uuid(), fc.array(part, { maxLength: 4 }))
+  .map(
+    ([toolCallId, parts]): Answer => [
+      { type: "tool-call", toolCallId, toolName: "writes", input: JSON.stringify({ parts }) },
+    ],
+  );
 const whole: fc.Arbitrary<Answer> = fc.oneof(
   { weight: 3, arbitrary: said.map((one) => [one]) },
   source.map((one): Answer => [JSON.parse(JSON.stringify(one))]),
@@ -61,7 +76,9 @@ const whole: fc.Arbitrary<Answer> = fc.oneof(
 );
 const answers = fc.tuple(
   fc.array(
-    fc.tuple(fc.array(fc.oneof(whole, call), { maxLength: 4 }), call).map(([all, last]) => [...all.flat(), ...last]),
+    fc
+      .tuple(fc.array(fc.oneof(whole, call, writing), { maxLength: 4 }), call)
+      .map(([all, last]) => [...all.flat(), ...last]),
     { maxLength: 2 },
   ),
   fc.array(whole, { maxLength: 4 }).map((all): Answer => [...all.flat(), { type: "text", text: "End." }]),
@@ -127,7 +144,21 @@ function modelOf(script: readonly Answer[], how: Manner): LanguageModelV4 {
   };
 }
 
+interface Written {
+  readonly parts: readonly (Parameters<ToolOptions["write"]>[0] & { readonly turns: number })[];
+}
+
 const tools = {
+  writes: {
+    inputSchema: anything,
+    execute: async ({ parts }: Written, { write }: ToolOptions) => {
+      for (const { turns, ...one } of parts) {
+        for (let turn = 0; turn < turns; turn++) await Promise.resolve();
+        write(one);
+      }
+      return "written";
+    },
+  },
   echo: { inputSchema: anything, execute: (input: unknown) => input },
   fails: {
     inputSchema: anything,
