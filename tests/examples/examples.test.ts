@@ -30,6 +30,16 @@ the request is waiting; the process may end
 in another process the request is waiting
 Done: 500 for Ada.
 approved by the boss`,
+  messenger: `
+3 updates, one of them twice: 1 answer, 2 model calls
+user: Is there a discount?
+assistant: Ten percent, as we met.
+user: Then I take it.
+assistant: The table is yours.
+> A table for two on Friday, by the window.
+> I will.
+> Bring the cake.
+> The table is yours.`,
   "pick-a-model": `
 model_not_found: now acme:small
 Hello from the fallback.
