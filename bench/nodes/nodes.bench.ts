@@ -1,0 +1,170 @@
+// Calls for a thread that another process holds: `npm run bench -- nodes`, or with --help. Needs the built package.
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { AgentHost, type AgentRequest } from "heddle";
+import { chatTurn, resumeTurn, toUIMessages, type UIChatMessage } from "heddle/ai-sdk";
+import { postgresDatabase } from "../log/postgres-database.ts";
+import { Budgets, type Check } from "../support/budgets.ts";
+import { describeMachine } from "../support/machine.ts";
+import { type Options, readOptions } from "../support/options.ts";
+import { Report } from "../support/report.ts";
+import { Scratch } from "../support/scratch.ts";
+import { median, percentile } from "../support/statistics.ts";
+import type { Row, Table } from "../support/table.ts";
+import { agent, storeOf } from "./agent.ts";
+
+const HELP = `The nodes bench: calls of one process for a thread that another process holds.
+
+  npm run bench -- nodes [options]
+  node bench/nodes/nodes.bench.ts [options]      after npm run build
+
+  --only=<ids>     of: sqlite, postgres
+  --quick          5 calls of each kind instead of 100
+  --json           one JSON object instead of text
+  --check          exit code 1 when a budget is missed
+  --help           this text`;
+
+const CHILD = fileURLToPath(new URL("holder-child.ts", import.meta.url));
+
+/** A call of a process. `before`: the text that the other process was asked, which holds the thread. */
+interface Call {
+  readonly name: string;
+  readonly before: string;
+  readonly run: (host: AgentHost, threadId: string) => Promise<unknown>;
+}
+
+const said = (text: string) => [{ id: "next", role: "user", parts: [{ type: "text", text }] }];
+
+async function firstWord(request: AgentRequest): Promise<void> {
+  for await (const _word of request.textStream) return;
+}
+
+const CALLS: readonly Call[] = [
+  {
+    name: "next message",
+    before: "hi",
+    run: async (host, threadId) => firstWord((await chatTurn(host, threadId, said("hi"))).request),
+  },
+  {
+    name: "approve in a chat",
+    before: "pay",
+    run: async (host, threadId) => {
+      const { request } = await chatTurn(host, threadId, toUIMessages(await host.thread(threadId)).map(approved));
+      await request.result;
+    },
+  },
+  {
+    name: "reload in mid-answer",
+    before: "talk",
+    run: async (host, threadId) => {
+      const turn = (await resumeTurn(host, threadId)) ?? fail("no request is open");
+      for await (const _event of turn.request.events()) return;
+    },
+  },
+  {
+    name: "stop",
+    before: "talk",
+    run: async (host, threadId) => (await host.cancel(threadId)) || fail("not cancelled"),
+  },
+  { name: "steer", before: "talk", run: (host, threadId) => host.steer(threadId, "hi") },
+  { name: "follow up", before: "talk", run: (host, threadId) => host.followUp(threadId, "hi") },
+  { name: "ask", before: "hi", run: async (host, threadId) => (await host.ask(threadId, "hi")).result },
+];
+
+/** A message of the page after its user has approved all calls. */
+function approved(message: UIChatMessage): UIChatMessage {
+  const parts = (message.parts ?? []).map((part) => {
+    if (!("state" in part) || part.state !== "approval-requested") return part;
+    return { ...part, state: "approval-responded" as const, approval: { ...part.approval, approved: true } };
+  });
+  return { ...message, parts };
+}
+
+function fail(message: string): never {
+  throw new Error(message);
+}
+
+const options = readOptions(process.argv.slice(2), HELP);
+if (options === undefined) process.exitCode = 2;
+else if (options.help) console.log(HELP);
+else await run(options);
+
+async function run({ quick, only, dir, json, check }: Options): Promise<void> {
+  const started = performance.now();
+  const scratch = new Scratch(dir);
+  const title = `heddle, calls for a thread of another process${quick ? ", quick: the numbers mean little" : ""}`;
+  const report = new Report(await describeMachine(scratch.path), { title, json, check });
+  const repeats = quick ? 5 : 100;
+  const measured: Readonly<Record<string, () => Promise<Table>>> = {
+    sqlite: () => measure("sqlite", "One file of SQLite", scratch.file("nodes.db"), repeats),
+    postgres: async () => {
+      const database = await postgresDatabase();
+      try {
+        return await measure("postgres", `Postgres ${database.version}`, database.url, repeats);
+      } finally {
+        await database.drop();
+      }
+    },
+  };
+  for (const [id, table] of Object.entries(measured)) {
+    if (only.length > 0 && !only.some((word) => id.startsWith(word))) continue;
+    try {
+      report.add(await table());
+    } catch (error) {
+      report.fail(id, error);
+    }
+  }
+  report.finish((performance.now() - started) / 1000);
+}
+
+async function measure(id: string, title: string, url: string, repeats: number): Promise<Table> {
+  const store = storeOf(url);
+  await store.list(); // makes the tables
+  const holder = fork(CHILD, [url]);
+  await once(holder, "message");
+  const host = AgentHost.create({ agent: agent(), store, idleMs: 0 });
+  const rows: Row[] = [];
+  const checks: Check[] = [];
+  const budgets = new Budgets("nodes");
+  try {
+    for (const call of CALLS) {
+      const times: number[] = [];
+      for (let n = 0; n < repeats; n++) times.push(await timed(call, host, holder, `${call.name} ${n}`));
+      const p95 = percentile(times, 0.95);
+      rows.push({ name: call.name, values: { p50: median(times), p95, slowest: Math.max(...times) } });
+      checks.push(budgets.atMost("callMilliseconds", p95, { what: `${call.name}, ${id}, p95`, unit: "ms" }));
+    }
+  } finally {
+    await host.stop({ graceMs: 0 });
+    await store.close();
+    holder.disconnect();
+    await once(holder, "exit");
+  }
+  return {
+    id,
+    title: `${title}: ${repeats} calls of each kind`,
+    columns: [
+      { key: "p50", label: "median", unit: "ms" },
+      { key: "p95", label: "p95", unit: "ms" },
+      { key: "slowest", label: "slowest", unit: "ms" },
+    ],
+    rows,
+    checks,
+    notes: [
+      "Two processes and one database on one machine; the models answer at once, or stream words for ten seconds.",
+      "A message counts to the first word of its answer, an ask and an approval to the result, the others to their answer.",
+    ],
+  };
+}
+
+/** Each call has a thread of its own. A request that still runs afterwards is cancelled, outside of the time. */
+async function timed({ before, run }: Call, host: AgentHost, holder: ChildProcess, threadId: string): Promise<number> {
+  holder.send({ threadId, text: before });
+  await once(holder, "message");
+  const started = performance.now();
+  await run(host, threadId);
+  const ms = performance.now() - started;
+  await host.cancel(threadId, undefined, undefined, { pending: "drop" });
+  return ms;
+}
