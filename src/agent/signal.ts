@@ -147,12 +147,12 @@ export interface ToolOutcome {
 }
 
 /** The work of a call before its signal is made. */
-export interface CallWork {
+export type CallWork = {
   /** Milliseconds of work of the request so far. Only present when there is a time limit. */
   readonly workedMs?: number;
   /** The parts that the tool wrote for the page since the last entry of the call. */
   readonly written?: readonly WrittenPart[];
-}
+};
 
 /** The range of a failed summary, and the reason. */
 export type FailedSummary = {

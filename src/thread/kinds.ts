@@ -47,18 +47,6 @@ export type SummaryPayload = InLane & {
   readonly skipped?: { readonly failures: number };
 };
 
-/**
- * A part that a tool wrote for the page. `event` is the number of its event. `first` is that of its first version, if it replaced an
- * earlier one: that is its place on the page.
- */
-export type WrittenPart = {
-  readonly type: `data-${string}`;
-  readonly id?: string;
-  readonly data: JsonValue;
-  readonly event: number;
-  readonly first?: number;
-};
-
 /** A message of a request, as agents write it: an answer has its tool calls, a result names its call. */
 export type AiMessagePayload = InLane & {
   readonly role: string;
@@ -69,8 +57,17 @@ export type AiMessagePayload = InLane & {
   readonly thinking?: JsonValue;
   /** Of a result: what people may see of it. No model is shown it. */
   readonly details?: JsonValue;
-  /** Of a result: the parts that the tool wrote for the page. No model is shown it. */
-  readonly written?: readonly WrittenPart[];
+  /**
+   * Of a result: the parts that the tool wrote for the page. No model is shown them. `event` is the number of the event of a part.
+   * `first` is that of its first version, if it replaced an earlier one: that is its place on the page.
+   */
+  readonly written?: readonly {
+    readonly type: `data-${string}`;
+    readonly id?: string;
+    readonly data: JsonValue;
+    readonly event: number;
+    readonly first?: number;
+  }[];
   /** Of a result: the tool failed. */
   readonly isError?: boolean;
   /** An answer that was interrupted, or the last output of a tool that was stopped. */
@@ -261,6 +258,9 @@ export type ApprovalResolvedPayload = InLane & {
   /** Whether the process that wrote the entry started the call right away. Default false. */
   readonly started?: boolean;
 };
+
+/** A part that a tool wrote for the page. */
+export type WrittenPart = NonNullable<AiMessagePayload["written"]>[number];
 
 /** A tool has suspended its call with a question, which waits for an answer. */
 export type QuestionAskedPayload = InLane & {
