@@ -70,7 +70,7 @@ export default defineConfig({
           ...shared,
           name: "package",
           include: ofPackage,
-          exclude: withDatabases,
+          exclude: [...withDatabases, ...browser],
         },
       },
       {

@@ -1,13 +1,12 @@
-import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { mustBeBuilt, root } from "../docs/built.ts";
-import { CONFIG, installNextApp, LAYOUT, NEXT_ENV, nextIn } from "./support/next-app.ts";
+import { addressOf, CONFIG, installNextApp, LAYOUT, NEXT_ENV, nextIn } from "./support/next-app.ts";
 
 const run = promisify(execFile);
 
@@ -111,14 +110,6 @@ afterAll(() => rmSync(home, { recursive: true, force: true }));
 
 const next = nextIn(home);
 
-async function started(child: ChildProcess): Promise<string> {
-  for await (const line of createInterface({ input: child.stdout ?? expect.fail("it has no output") })) {
-    const url = /http:\/\/localhost:\d+/.exec(line);
-    if (url !== null) return url[0];
-  }
-  throw new Error("next ended without an address");
-}
-
 test("a Next.js app, bundled by Turbopack, runs tools of zod 3 and 4 on a store that it opens by URL, and a chat", async ({
   skip,
 }) => {
@@ -132,7 +123,7 @@ test("a Next.js app, bundled by Turbopack, runs tools of zod 3 and 4 on a store 
     stdio: ["ignore", "pipe", "inherit"],
   });
   try {
-    const url = await started(child);
+    const url = await addressOf(child);
     const schema = {
       type: "object",
       properties: { a: { type: "number" }, b: { type: "number" } },
@@ -167,7 +158,7 @@ test("after an edit, next dev answers on the same thread, and waits for no lease
     stdio: ["ignore", "pipe", "inherit"],
   });
   try {
-    const url = await started(child);
+    const url = await addressOf(child);
     const post = async (id: string): Promise<string> => {
       const messages = [{ id, role: "user", parts: [{ type: "text", text: "2+2?" }] }];
       const headers = { "content-type": "application/json" };

@@ -1,7 +1,8 @@
-import { execFile } from "node:child_process";
+import { type ChildProcess, execFile } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { createInterface } from "node:readline";
 import { promisify } from "node:util";
 
 const run = promisify(execFile);
@@ -68,4 +69,14 @@ export async function installNextApp(
     if (!NO_REGISTRY.test(stderr)) throw error;
     return `The test of a Next.js app is skipped: npm could not install it. ${stderr.split("\n")[0]}`;
   }
+}
+
+/** The address that `next start` or `next dev` prints. */
+export async function addressOf({ stdout }: ChildProcess): Promise<string> {
+  if (stdout === null) throw new Error("next has no output");
+  for await (const line of createInterface({ input: stdout })) {
+    const url = /http:\/\/localhost:\d+/.exec(line);
+    if (url !== null) return url[0];
+  }
+  throw new Error("next ended without an address");
 }

@@ -1,9 +1,11 @@
+import { randomUUID } from "node:crypto";
 import { DefaultChatTransport, readUIMessageStream, type UIMessage, type UIMessageChunk } from "ai";
 import { AgentHost, memoryStore, type ThreadStore } from "heddle";
 import { type ChatHandlerOptions, chatHandler, type MessageSiblings, type ThreadChange } from "heddle/ai-sdk";
 import { sqliteStore } from "heddle/sqlite";
 import type { ScriptedStep } from "heddle/testing";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { openStore } from "../../stores/postgres/open.ts";
 import { fastFile } from "../../support/temp-folder.ts";
 import { agentOf, anything } from "../ui-messages/chat.ts";
 
@@ -75,6 +77,7 @@ async function codeOf(response: Response): Promise<string> {
 describe.each([
   ["memory", () => memoryStore()],
   ["SQLite", () => sqliteStore(fastFile())],
+  ["Postgres", () => openStore({ tenant: randomUUID() })],
 ])("a chat handler on %s", (_name, open) => {
   test("streams a turn, and shows the messages of the thread and its owner", async () => {
     const chat = chatOn({ store: open() });

@@ -80,6 +80,35 @@ describe.each(stores)("commands from the process that does not hold the thread, 
     await stop();
   });
 
+  test("a stop of the parent cancels a child that another process runs", async () => {
+    const [one, two] = open();
+    const { host: make } = await house(one, realTime());
+    const { wait, begun, open: release } = gate();
+    const payer = agentOf([PAY, "Paid."], { name: "payer", tools: { pay: { ...wait, needsApproval: true } } });
+    const tools = { delegate: agentTool(payer, { description: "Pays" }) };
+    const calls = [{ id: "d", name: "delegate", arguments: { task: "Pay." } }];
+    const lead = () => agentOf([{ calls }, "Done."], { name: "lead", tools });
+    const first = make({ agent: lead(), holder: "web_1", store: one });
+    const { id } = await first.ask(T, "Go.");
+    await until("the child waits", async () => (await first.waiting(T)).length === 1);
+    const child = (await first.waiting(T))[0]?.threadId ?? "";
+    await first.stop();
+
+    const second = make({ agents: { lead: lead(), payer }, holder: "web_2", store: two });
+    await second.approve(child, "call_p");
+    await begun;
+    const third = make({ agent: lead(), holder: "web_3", store: one });
+    expect(await third.cancel(T, id)).toBe(true);
+    await until("the child has ended", async () => (await one.load(child))?.metadata["status"] === "cancelled");
+    release();
+    await third.stop();
+    await second.stop();
+    const log = (await one.load(T))?.toArray() ?? [];
+    const results = log.filter(({ payload }) => "toolCallId" in payload && payload["role"] === "tool");
+    expect(results.map(({ refs }) => refs.toolCallId)).toEqual(["d"]);
+    expect((await one.load(T))?.metadata["status"]).toBe("cancelled");
+  });
+
   test("a message is steered into the request, and the stop ends it", async () => {
     const { wait, begun, open: release } = gate();
     const { first, second, end, stop } = await nodes([WAIT, "Done."], { wait });
