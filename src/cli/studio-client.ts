@@ -154,7 +154,7 @@ export async function withClient<Result>(
 }
 
 /** Returns a client of the Studio in --server or HEDDLE_SERVER. Undefined if neither is set. */
-export function serverClient({
+function serverClient({
   io,
   options,
 }: {

@@ -1,6 +1,6 @@
 import type { ContextPolicyInput } from "../projection/policy/fields.ts";
 import { CallError } from "../runtime/calls/find-call.ts";
-import type { CallDetail, CallRow, ThreadView } from "../studio/contract.ts";
+import type { CallDetail, CallRow, SteerResult, ThreadView } from "../studio/contract.ts";
 import type { JsonValue } from "../thread/json.ts";
 import { count } from "./output.ts";
 import type { StudioClient } from "./studio-client.ts";
@@ -72,17 +72,12 @@ async function lastCall(
   return client.get<CallDetail>(pathOf(threadId, "calls", call.callId), { seq: call.seq });
 }
 
-interface SteerText {
+/** Text for a running request. */
+export interface SteerText {
   readonly content: string;
   readonly kind: "steer" | "follow_up" | "inject";
   readonly source?: string | undefined;
   readonly requestId?: string | undefined;
-}
-
-interface SteerResult {
-  readonly id: string;
-  readonly accepted: boolean;
-  readonly reason?: string;
 }
 
 /**

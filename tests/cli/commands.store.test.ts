@@ -45,7 +45,6 @@ describe("usage", () => {
     [["threads", "--server", "nonsense"], /--server must be/],
     [["threads", "--server", "http://127.0.0.1:1", "--store", "memory:"], /not both/],
     [["rebuild", "last", "--provider", "antropic"], /Did you mean anthropic/],
-    [["steer", "last", "hi"], /--server/],
     [["steer", "last", "hi", "--kind", "inject"], /--source/],
     [["studio", "--port", "99999"], /--port/],
     [["ask", ""], /The text is empty/],

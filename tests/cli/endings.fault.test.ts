@@ -46,7 +46,6 @@ test("a thread that another process is running is reported with advice for the c
   expect(second).toMatchObject({ code: 4, stdout: "", stderr: expect.stringContaining("heddle show thread_") });
   expect(second.stderr).not.toContain("claim");
   for (const [args, code] of [
-    [["cancel", "last"], 2],
     [["summarize", "last"], 4],
     [["approve", "last"], 4],
   ] as const) {
@@ -55,6 +54,38 @@ test("a thread that another process is running is reported with advice for the c
   expect(await threadsIn(cwd)).toMatchObject([{ status: "running", rev: 1 }]);
   first.child.kill("SIGINT");
   expect(await first.ended).toMatchObject({ code: 130 });
+});
+
+test("text and a cancel reach a request that another process runs, through the store", async () => {
+  const cwd = fastFolder();
+  expect(await heddle(["ask", "What is 1 + 1?"], cwd, QUICK)).toMatchObject({ code: 0 });
+  expect(await heddle(["steer", "last", "In euros."], cwd)).toMatchObject({ code: 4 });
+  const asked = new Heddle(["ask", "Add up the numbers from 1 to 60, one call at a time."], cwd, {
+    HEDDLE_DEMO_WORD_MS: "20",
+  });
+  await asked.wrote(/← /);
+  expect(await heddle(["steer", "last", STORY], cwd)).toMatchObject({ code: 0, stdout: "" });
+  await expect.poll(async () => (await heddle(["show", "last", "--all"], cwd)).stdout).toContain(STORY);
+  expect(await heddle(["cancel", "last", "--reason", "enough"], cwd)).toMatchObject({ code: 0 });
+  expect(await asked.ended).toMatchObject({ code: 1, stderr: expect.stringContaining("Cancelled") });
+  expect(await heddle(["cancel", "last"], cwd)).toMatchObject({ code: 4 });
+
+  const dies = new Heddle(["ask", STORY], cwd, { HEDDLE_DEMO_WORD_MS: "500" });
+  await dies.wrote(/Chapter/);
+  dies.child.kill("SIGKILL");
+  await dies.ended;
+  const left = await heddle(["show", "last", "--all"], cwd);
+  for (const args of [
+    ["cancel", "last"],
+    ["steer", "last", "Stop."],
+  ]) {
+    const { code, stderr } = await heddle(args, cwd);
+    expect([code === 2 || code === 4, stderr], stderr).toEqual([
+      true,
+      expect.stringMatching(/has died|Another process/),
+    ]);
+  }
+  expect(await heddle(["show", "last", "--all"], cwd)).toEqual(left); // it waits for a process that resumes it
 });
 
 test("a reader that closes the pipe early ends a command in peace, also in the middle of long data", async () => {

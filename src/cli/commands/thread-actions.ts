@@ -1,46 +1,88 @@
-import type { EntryWindow, ThreadDetail, ThreadRow } from "../../studio/contract.ts";
+import { RemoteCalls } from "../../runtime/host/remote-calls.ts";
+import { runtimePorts } from "../../runtime/ports.ts";
+import { ThreadHeldError } from "../../stores/errors.ts";
+import type { CancelResult, EntryWindow, SteerResult, ThreadDetail, ThreadRow } from "../../studio/contract.ts";
 import { HeddleError } from "../../thread/errors.ts";
 import type { JsonObject } from "../../thread/json.ts";
-import { AGENT_OPTIONS, CLIENT_OPTIONS, defineCommand, oneOf, SERVER_OPTIONS, wholeNumber } from "../command.ts";
+import { AGENT_OPTIONS, CLIENT_OPTIONS, defineCommand, oneOf, wholeNumber } from "../command.ts";
 import { badUsage, CliError, EXIT, exitOf } from "../io.ts";
 import { readContent } from "../option-values.ts";
 import { contentText, Progress } from "../output.ts";
-import { serverClient, withClient } from "../studio-client.ts";
-import { pathOf, reasonText, sendSteer } from "../studio-requests.ts";
+import { LocalStudioClient, type StudioClient, withClient } from "../studio-client.ts";
+import { pathOf, reasonText, type SteerText, sendSteer } from "../studio-requests.ts";
 
 export const cancel = defineCommand({
   args: "<thread>",
   options: { reason: { type: "string", value: "text", help: "recorded with the cancellation" }, ...CLIENT_OPTIONS },
-  notes: [
-    "A waiting request is cancelled in the store. A running one must be cancelled by the process that runs it: --server.",
-  ],
+  notes: ["Works from any process: the one that runs the request is told through the store."],
   examples: [
-    {
-      run: "heddle cancel last --server http://127.0.0.1:4747",
-      does: "cancel a running request; the answer so far is kept",
-    },
-    { run: 'heddle cancel last --reason "not needed any more"', does: "cancel a request that waits for approval" },
+    { run: "heddle cancel last", does: "cancel a request that runs or waits; the answer so far is kept" },
+    { run: 'heddle cancel last --reason "not needed any more"', does: "record the reason" },
   ],
   run: (call) =>
     withClient(call, {}, async (client) => {
       const { out, options, args } = call;
       const id = await client.threadId(args[0] ?? "");
       const { status } = await client.get<ThreadDetail>(pathOf(id));
-      if (!client.isServer && status === "running") throw cancelNeedsServer();
-      const isOpen = client.isServer || status === "waiting";
-      const { cancelled } = isOpen
-        ? await client.post<{ readonly cancelled: boolean }>(pathOf(id, "cancel"), { reason: options.reason })
-        : { cancelled: false };
+      const isHere = client.isServer || status === "waiting";
+      const cancelled = isHere
+        ? (await client.post<CancelResult>(pathOf(id, "cancel"), { reason: options.reason })).cancelled
+        : status === "running" && (await cancelElsewhere(client, id, options.reason));
       if (out.isJson) await out.json({ threadId: id, cancelled });
       else await out.info(cancelled ? "Cancelled." : "Nothing to cancel: no request is open in this thread.");
       return cancelled ? EXIT.ok : EXIT.refused;
     }),
 });
 
-function cancelNeedsServer(): CliError {
+async function cancelElsewhere(client: StudioClient, threadId: string, reason: string | undefined): Promise<boolean> {
+  return sendToHolder(client, threadId, async (calls, held) => {
+    const args = [await calls.openId(threadId), reason];
+    return (await calls.call(threadId, { method: "cancel", args }, held))["value"] === true;
+  });
+}
+
+const STEERS = { steer: "steer", follow_up: "followUp", inject: "inject" } as const;
+
+async function steerElsewhere(client: StudioClient, threadId: string, text: SteerText): Promise<SteerResult> {
+  const { content, kind, source } = text;
+  return sendToHolder(client, threadId, async (calls, held) => {
+    const options = { id: runtimePorts().ids("steer"), ...(source !== undefined && { source }) };
+    const { value } = await calls.call(threadId, { method: STEERS[kind], args: [content, options] }, held);
+    const { id, accepted, reason } = calls.steered(threadId, value);
+    return { id, accepted, ...(reason !== undefined && { reason }) };
+  });
+}
+
+/** Sends a call to the process that runs a thread of this store. This process never takes the thread, because it has no model. */
+async function sendToHolder<Answer>(
+  client: StudioClient,
+  threadId: string,
+  send: (calls: RemoteCalls, held: ThreadHeldError) => Promise<Answer>,
+): Promise<Answer> {
+  if (!(client instanceof LocalStudioClient)) throw nothingRunsIt();
+  const { store } = client;
+  const stopped = new AbortController();
+  const takeOver = async (): Promise<void> => undefined;
+  const calls = new RemoteCalls({ store, ports: runtimePorts(), stopped: stopped.signal, limitMs: LIMIT_MS, takeOver });
+  try {
+    const { epoch } = await store.claim(threadId, { holder: "heddle", ttlMs: 1_000 });
+    await store.release(threadId, epoch);
+  } catch (error) {
+    if (!ThreadHeldError.isInstance(error)) throw error;
+    return await send(calls, error);
+  } finally {
+    stopped.abort();
+  }
+  throw nothingRunsIt();
+}
+
+/** How long the process that runs a request may leave a call unanswered. */
+const LIMIT_MS = 5_000;
+
+function nothingRunsIt(): CliError {
   const message =
-    "A request is running in this thread, and only the process that runs it can cancel it. Press Ctrl-C there, or name the " +
-    "Studio that runs it: --server http://127.0.0.1:4747. If that process has died, heddle studio resumes the request.";
+    "The process that ran this request has died. Start one that resumes it, for example heddle studio, and name it: " +
+    "--server http://127.0.0.1:4747";
   return new CliError({ code: "server_needed", exit: EXIT.usage, message });
 }
 
@@ -53,37 +95,34 @@ export const steer = defineCommand({
       help: "steer (default): before the next model call; follow_up: when the request is done; inject: from another source",
     },
     source: { type: "string", value: "name", help: "with --kind inject: the name of the source" },
-    ...SERVER_OPTIONS,
+    ...CLIENT_OPTIONS,
   },
-  notes: ["The text must reach the process that runs the request. Name that Studio with --server or HEDDLE_SERVER."],
-  examples: [
-    {
-      run: 'heddle steer last "In euros, please." --server http://127.0.0.1:4747',
-      does: "send text before the next model call",
-    },
-  ],
-  run: async (call) => {
+  notes: ["Works from any process: the one that runs the request takes the text from the store."],
+  examples: [{ run: 'heddle steer last "In euros, please."', does: "send text before the next model call" }],
+  run: (call) => {
     const { io, out, options, args } = call;
     const kind = oneOf(["steer", "follow_up", "inject"], options.kind ?? "steer", "--kind");
     if (kind === "inject" && options.source === undefined) throw badUsage("--kind inject needs --source.");
-    const client = serverClient({ io, options });
-    if (client === undefined) throw steerNeedsServer();
-    const content = await readContent(io, args.slice(1));
-    const id = await client.threadId(args[0] ?? "");
-    const steered = await sendSteer(client, id, { content, kind, source: options.source });
-    if (out.isJson) await out.json(steered);
-    if (steered.accepted) return EXIT.ok;
-    if (!out.isJson) await out.error(`Not delivered: ${reasonText(steered.reason)}.`);
-    return EXIT.refused;
+    return withClient(call, {}, async (client) => {
+      const content = await readContent(io, args.slice(1));
+      const id = await client.threadId(args[0] ?? "");
+      const { status } = await client.get<ThreadDetail>(pathOf(id));
+      const text = { content, kind, source: options.source };
+      const idle: SteerResult = { id: "", accepted: false, reason: "idle" };
+      const isHere = client.isServer;
+      const isRunning = status === "running";
+      const steered = isHere
+        ? await sendSteer(client, id, text)
+        : isRunning
+          ? await steerElsewhere(client, id, text)
+          : idle;
+      if (out.isJson) await out.json(steered);
+      if (steered.accepted) return EXIT.ok;
+      if (!out.isJson) await out.error(`Not delivered: ${reasonText(steered.reason)}.`);
+      return EXIT.refused;
+    });
   },
 });
-
-function steerNeedsServer(): CliError {
-  const message =
-    "Only the process that runs a request can take text for it. Run the thread in a Studio (heddle studio) and name it: " +
-    "--server http://127.0.0.1:4747";
-  return new CliError({ code: "server_needed", exit: EXIT.usage, message });
-}
 
 const LONG_COPY = 10_000;
 
