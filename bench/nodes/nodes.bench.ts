@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { AgentHost, type AgentRequest } from "heddle";
 import { chatTurn, resumeTurn, toUIMessages, type UIChatMessage } from "heddle/ai-sdk";
-import { postgresDatabase } from "../log/postgres-database.ts";
+import { type PostgresDatabase, postgresDatabase } from "../log/postgres-database.ts";
 import { Budgets, type Check } from "../support/budgets.ts";
 import { describeMachine } from "../support/machine.ts";
 import { type Options, readOptions } from "../support/options.ts";
@@ -19,12 +19,15 @@ const HELP = `The nodes bench: calls of one process for a thread that another pr
   npm run bench -- nodes [options]
   node bench/nodes/nodes.bench.ts [options]      after npm run build
 
-  --only=<ids>     of: sqlite, postgres
+  --only=<ids>     of: sqlite, postgres, throughput
   --quick          5 calls of each kind instead of 100
   --json           one JSON object instead of text
   --check          exit code 1 when a budget is missed
   --help           this text`;
 
+const AT_ONCE = 32;
+const NODES = [1, 2, 3] as const;
+const ASKING = fileURLToPath(new URL("asking-child.ts", import.meta.url));
 const CHILD = fileURLToPath(new URL("holder-child.ts", import.meta.url));
 
 /** A call of a process. `before`: the text that the other process was asked, which holds the thread. */
@@ -106,6 +109,14 @@ async function run({ quick, only, dir, json, check }: Options): Promise<void> {
         await database.drop();
       }
     },
+    throughput: async () => {
+      const database = await postgresDatabase();
+      try {
+        return await throughput(database, quick ? 2 : 30);
+      } finally {
+        await database.drop();
+      }
+    },
   };
   for (const [id, table] of Object.entries(measured)) {
     if (only.length > 0 && !only.some((word) => id.startsWith(word))) continue;
@@ -154,6 +165,49 @@ async function measure(id: string, title: string, url: string, repeats: number):
     notes: [
       "Two processes and one database on one machine; the models answer at once, or stream words for ten seconds.",
       "A message counts to the first word of its answer, an ask and an approval to the result, the others to their answer.",
+    ],
+  };
+}
+
+interface Asked {
+  readonly ms: number;
+  readonly cpuMs: number;
+}
+
+/** Requests of 1, 2 and 3 processes on one Postgres. */
+async function throughput({ url, version }: PostgresDatabase, asks: number): Promise<Table> {
+  const store = storeOf(url);
+  await store.list(); // makes the tables
+  await store.close();
+  const rows: Row[] = [];
+  for (const nodes of NODES) {
+    const children = Array.from({ length: nodes }, (_, node) =>
+      fork(ASKING, [url, `${nodes} ${node}`, `${asks}`, `${AT_ONCE}`]),
+    );
+    await Promise.all(children.map((child) => once(child, "message")));
+    const ends = children.map(async (child): Promise<Asked> => {
+      child.send("go");
+      const [asked] = (await once(child, "message")) as [Asked]; // what the child sends
+      await once(child, "exit");
+      return asked;
+    });
+    const all = await Promise.all(ends);
+    const requests = nodes * AT_ONCE * asks;
+    const seconds = Math.max(...all.map(({ ms }) => ms)) / 1000;
+    const cpu = (1000 * all.reduce((sum, { cpuMs }) => sum + cpuMs, 0)) / requests;
+    rows.push({ name: `${nodes} ${nodes === 1 ? "process" : "processes"}`, values: { rate: requests / seconds, cpu } });
+  }
+  return {
+    id: "throughput",
+    title: `Requests on one Postgres ${version}: ${AT_ONCE} at once in each process, ${asks} on each of its threads`,
+    columns: [
+      { key: "rate", label: "requests", unit: "per second" },
+      { key: "cpu", label: "CPU of the process for one", unit: "us" },
+    ],
+    rows,
+    notes: [
+      "The model answers at once with one word, so a request is its two appends and the work around them.",
+      "The processes and Postgres share the cores of one machine.",
     ],
   };
 }
