@@ -82,7 +82,7 @@ export const STORE_OPTIONS = {
 } as const satisfies CommandOptions;
 
 /** Options that name a running Studio instead of a store. */
-export const SERVER_OPTIONS = {
+const SERVER_OPTIONS = {
   server: { type: "string", value: "url", help: "a running Studio, http://127.0.0.1:4747; also HEDDLE_SERVER" },
   token: { type: "string", value: "token", help: "access token of that Studio; also HEDDLE_TOKEN" },
 } as const satisfies CommandOptions;

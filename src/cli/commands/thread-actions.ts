@@ -14,7 +14,7 @@ import { pathOf, reasonText, type SteerText, sendSteer } from "../studio-request
 export const cancel = defineCommand({
   args: "<thread>",
   options: { reason: { type: "string", value: "text", help: "recorded with the cancellation" }, ...CLIENT_OPTIONS },
-  notes: ["Works from any process: the one that runs the request is told through the store."],
+  notes: ["Works from any process: the one that runs the request takes the call from the store."],
   examples: [
     { run: "heddle cancel last", does: "cancel a request that runs or waits; the answer so far is kept" },
     { run: 'heddle cancel last --reason "not needed any more"', does: "record the reason" },
