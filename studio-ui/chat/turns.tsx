@@ -2,7 +2,7 @@ import { useSignal } from "@preact/signals";
 import type { JsonValue } from "heddle";
 import { escapeHidden } from "heddle/ai-sdk";
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { othersOf, textOf, thinkingOf } from "../parts/content.ts";
 import { count, moment, oneLine, time } from "../parts/format.ts";
 import { Icon } from "../parts/icon.tsx";
@@ -30,7 +30,7 @@ export function UserTurn({ item, thread }: UserProps) {
   const isEditing = useSignal(false);
   const edit = useRef<HTMLButtonElement>(null);
   const wasEditing = useRef(false);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (wasEditing.current && !isEditing.value) edit.current?.focus();
     wasEditing.current = isEditing.value;
   }, [isEditing.value]);

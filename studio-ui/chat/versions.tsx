@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { Icon } from "../parts/icon.tsx";
 import type { OpenThread } from "../state/open-thread.ts";
 import { attempt } from "../state/toasts.ts";
@@ -54,7 +54,7 @@ export function EditForm({ thread, id, text, onClose }: EditProps) {
   const value = useSignal(text);
   const isSending = useSignal(false);
   const box = useRef<HTMLTextAreaElement>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     box.current?.focus();
     box.current?.setSelectionRange(text.length, text.length);
   }, []);

@@ -63,7 +63,10 @@ async function signedIn(user: string) {
     const submit = { trigger: "submit-message", messageId: undefined, abortSignal: undefined } as const;
     const stream = await transport.sendMessages({ chatId, messages, ...submit });
     const states: UIMessage[] = [];
-    for await (const message of readUIMessageStream({ stream })) states.push(structuredClone(message));
+    const failures: unknown[] = [];
+    const onError = (error: unknown): void => void failures.push(error);
+    for await (const message of readUIMessageStream({ stream, onError })) states.push(structuredClone(message));
+    expect(failures).toEqual([]);
     return states;
   };
   return { call, json, ask };
@@ -104,6 +107,18 @@ test("a user gets a streamed document, a title, votes, a list of chats and a lim
   await expect(ada.ask(id, "Once more.")).rejects.toThrow("You have asked 3 times today");
   expect((await ada.call(`threads/${id}`, "DELETE")).status).toBe(204);
   expect((await ada.json("threads")) as unknown[]).toHaveLength(1);
+});
+
+test("a document that the provider cut is a failed call, and no whole document", async () => {
+  provider.answer(({ body }) =>
+    body["tools"] === undefined && JSON.stringify(body).includes('Write about the sea."')
+      ? { text: ["The sea ", "is wide."], error: "mid_stream", after: 1 }
+      : undefined,
+  );
+  const bob = await signedIn("Bob");
+  const answer = (await bob.ask(randomUUID(), "Write about the sea.")).at(-1);
+  const call = answer?.parts.find(({ type }) => type === "tool-writeDocument");
+  expect(call).toMatchObject({ state: "output-error", errorText: "The tool failed." });
 });
 
 test("the server gives the page and its style", async () => {

@@ -1,9 +1,10 @@
 // The agent of the chat. Its tool streams a document, which the page shows beside the messages.
-import { openai } from "@ai-sdk/openai";
+import { createOpenAI } from "@ai-sdk/openai";
 import { streamText } from "ai";
 import { AgentHost, defineAgent, defineTool, type ThreadStore } from "heddle";
 import { z } from "zod";
 
+const openai = createOpenAI();
 const model = openai(process.env["CHAT_MODEL"] ?? "gpt-5.2");
 
 /** A document as the page gets it, piece by piece. */
@@ -18,11 +19,12 @@ const writeDocument = defineTool({
   timeoutMs: 300_000,
   execute: async ({ id, title, instructions }, { write, abortSignal }) => {
     let text = "";
-    const { textStream } = streamText({ model, prompt: instructions, abortSignal });
+    const { textStream, finishReason } = streamText({ model, prompt: instructions, abortSignal });
     for await (const piece of textStream) {
       text += piece;
       write({ type: "data-document", id, data: { title, text } satisfies Document });
     }
+    if ((await finishReason) === "error") throw new Error("The document was not written to its end.");
     return text;
   },
 });
