@@ -35,9 +35,7 @@ console.log(await statusOf("job_1"));
 await first.stop({ graceMs: 0 }); // a deploy
 
 const second = worker(scriptedModel(["Looms, in short."]));
-const { threads } = await second.recover(); // when a process begins, and from time to time
-console.log(`resumed: ${threads}`);
-const request = await second.resume("job_1");
-await request?.result;
+second.work({ concurrency: 4 }); // takes every job that no living process has
+await second.result("job_1", "job_1");
 console.log(await statusOf("job_1"));
 await second.stop();

@@ -96,7 +96,7 @@ function nameCounts(names: readonly PublicName[]): readonly Count[] {
 function importCount(): Count {
   const lines = sources.reduce((sum, file) => sum + file.lines, 0);
   const imports = sources.reduce((sum, file) => sum + file.imports.length, 0);
-  return { what: "relative imports per 100 lines", measured: (100 * imports) / lines, limit: 4.57, unit: " " };
+  return { what: "relative imports per 100 lines", measured: (100 * imports) / lines, limit: 4.58, unit: " " };
 }
 
 /** Files with one importer, which lies in their folder and would be short with them. */
@@ -126,7 +126,7 @@ async function askCounts(): Promise<readonly Count[]> {
 
 function stateCount(): Count {
   const places = mutablePlaces("src/runtime", STATE_FILES);
-  return { what: "places with mutable state outside the loop", measured: places.length, limit: 159, places };
+  return { what: "places with mutable state outside the loop", measured: places.length, limit: 158, places };
 }
 
 async function packageCounts(): Promise<readonly Count[]> {

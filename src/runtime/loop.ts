@@ -71,7 +71,7 @@ export class Loop {
 
   /** `facts` are those of the tools of the definition. */
   constructor(options: ThreadOptions, live: Live, { code, facts }: Pick<HeldTools, "code" | "facts">) {
-    const { definition, store, ports, threadId, telemetry } = options;
+    const { definition, store, ports, threadId, telemetry, modelPlaces } = options;
     this.options = options;
     this.#live = live;
     this.#ownTools = code;
@@ -80,10 +80,7 @@ export class Loop {
     this.scene = {
       definition,
       resolveModel: options.resolveModel,
-      threadId,
-      store,
-      ports,
-      telemetry,
+      ...{ threadId, store, ports, telemetry, modelPlaces },
       pool: toolPool({ concurrency: definition.toolConcurrency }),
       agent: () => this.agent,
       fail: (failure) => this.post({ type: "agent", signal: { type: "fail", failure } }),

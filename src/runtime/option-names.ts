@@ -333,6 +333,18 @@ export function checkServerOptions(options: Parts & ClaimOptions): void {
   checkClaim(options);
 }
 
+export function checkWorkOptions(
+  options: { readonly concurrency?: unknown; readonly agents?: unknown },
+  known: ReadonlyMap<string, unknown>,
+): void {
+  checkNames("work", options, { concurrency: true, agents: true });
+  checkFrom1("concurrency", options.concurrency);
+  const { agents } = options;
+  if (agents === undefined) return;
+  const isList = Array.isArray(agents) && agents.length > 0 && agents.every((name) => known.has(name));
+  if (!isList) throw invalid(`agents must be names of agents of this host: ${[...known.keys()].join(", ")}.`);
+}
+
 export function checkHostOptions(options: HostParts): void {
   checkNames("A host", options, HOST);
   checkCallbacks(options as object);

@@ -1,13 +1,13 @@
 import { checkName } from "../thread/options.ts";
-import { callAborted, checkSignal, MAY_BE_STORED, untilAborted } from "./abort.ts";
 import { defineStore } from "./define-store.ts";
-import type { DatabaseDriver, StoreDriver, TakeQuery } from "./driver.ts";
-import { LeaseEndedError, storeClosed } from "./errors.ts";
+import type { DatabaseDriver, StoreDriver } from "./driver.ts";
+import { storeClosed } from "./errors.ts";
 import type { Leases } from "./lease.ts";
-import { checkLease, leasesOf } from "./methods/claims.ts";
-import { checkOptions, invalidOption, type StoreOptions } from "./options.ts";
-import type { CallOptions, ThreadStore } from "./port.ts";
-import type { Runnable, TakenThread, TakeOptions } from "./runnable.ts";
+import { leasesOf } from "./methods/claims.ts";
+import { runnableOf } from "./methods/runnable.ts";
+import type { StoreOptions } from "./options.ts";
+import type { ThreadStore } from "./port.ts";
+import type { Runnable } from "./runnable.ts";
 
 /** A database with the stores of many tenants. Processes that share it divide the work by its leases and runnable threads. */
 export interface ThreadDatabase {
@@ -33,18 +33,10 @@ export interface ThreadDatabase {
 export function defineDatabase(driver: DatabaseDriver, options: StoreOptions = {}): ThreadDatabase {
   let isClosed = false;
 
-  function call<Result>({ signal }: CallOptions, work: () => Promise<Result>): Promise<Result> {
-    checkOpen();
-    if (signal === undefined) return work();
-    checkSignal(signal);
-    return untilAborted(signal, work(), () => callAborted(signal, MAY_BE_STORED));
-  }
-
   const checkOpen = (): void => {
     if (isClosed) throw storeClosed();
   };
   const leases = leasesOf(driver, checkOpen);
-  let afterTenant = "";
 
   return {
     tenant(name) {
@@ -58,15 +50,7 @@ export function defineDatabase(driver: DatabaseDriver, options: StoreOptions = {
 
     leases,
 
-    runnable: {
-      async take(options) {
-        const { signal, ...query } = takeQuery(options, afterTenant);
-        const taken = await call({ signal }, () => driver.take(query, signal));
-        if (taken === undefined) throw new LeaseEndedError(query.lease);
-        afterTenant = lastTurn(taken, afterTenant);
-        return taken;
-      },
-    },
+    runnable: runnableOf((query, signal) => driver.take(query, signal), checkOpen),
 
     async close() {
       if (isClosed) return;
@@ -86,23 +70,4 @@ function refuseIf(isClosed: () => boolean, driver: StoreDriver): StoreDriver {
         isClosed() ? Promise.reject(storeClosed()) : Reflect.apply(member, target, values);
     },
   });
-}
-
-function takeQuery(options: TakeOptions, afterTenant: string): TakeQuery & CallOptions {
-  const names = ["lease", "holder", "agents", "limit", "perTenant", "signal"] as const;
-  const { agents, limit = 1, perTenant = Number.MAX_SAFE_INTEGER, signal, ...rest } = checkOptions(options, names);
-  const lease = checkLease(rest.lease);
-  const { holder = lease.node } = rest;
-  checkName("holder", holder);
-  if (!(agents === undefined || Array.isArray(agents))) throw invalidOption("agents", "a list of names");
-  for (const agent of agents ?? []) checkName("agents", agent);
-  if (!(Number.isSafeInteger(limit) && limit >= 1 && limit <= 1000)) throw invalidOption("limit", "from 1 to 1,000");
-  if (!(Number.isSafeInteger(perTenant) && perTenant >= 1)) throw invalidOption("perTenant", "a whole number above 0");
-  return { lease, holder, agents, limit, perTenant, afterTenant, signal };
-}
-
-/** The tenant that had the last turn. The next call begins with the one after it. */
-function lastTurn(taken: readonly TakenThread[], before: string): string {
-  const tenants = taken.map(({ tenant }) => tenant).sort();
-  return tenants.findLast((tenant) => tenant <= before) ?? tenants.at(-1) ?? before;
 }

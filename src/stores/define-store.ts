@@ -8,6 +8,7 @@ import { inboxMethods } from "./methods/inbox.ts";
 import { listMethods } from "./methods/list.ts";
 import { readMethods } from "./methods/read.ts";
 import { ownerMethods, recordMethods } from "./methods/records.ts";
+import { runnableMethods } from "./methods/runnable.ts";
 import { usageMethods } from "./methods/usage.ts";
 import { verifyMethods } from "./methods/verify.ts";
 import { waitingMethods } from "./methods/waiting.ts";
@@ -33,6 +34,7 @@ export function defineStore(driver: StoreDriver, options: StoreOptions = {}): Th
     ...usageMethods(context),
     ...claimMethods(context),
     ...leaseMethods(context),
+    ...runnableMethods(context),
     ...inboxMethods(context),
     ...recordMethods(context),
     ...verifyMethods(context),

@@ -260,6 +260,12 @@ export interface StoreDriver {
   ): Promise<Result>;
 
   /**
+   * Only for a driver with `scheduling`: as the method of a DatabaseDriver, but only for the threads of this tenant. Without it,
+   * a store has no `runnable`, and `host.work` is `store_unsupported`.
+   */
+  take?(query: TakeQuery, signal?: AbortSignal): Promise<readonly TakenThread[] | undefined>;
+
+  /**
    * Reads the state of a thread, calls `decide` with it, and writes the returned decision in the same transaction. No
    * other writer may change the thread in between. The decision is durable when the promise resolves. When `decide`
    * throws, nothing is written and the promise rejects with that error. `decide` is pure and fast; the driver may call it
@@ -387,7 +393,12 @@ export interface LeaseDecision<Result> {
 export interface TakeQuery {
   readonly lease: LeaseKey;
   readonly holder: string;
+  /** Only threads of this tenant; undefined: of all. The `take` of a tenant's driver ignores it. */
+  readonly tenant: string | undefined;
+  /** Only threads of these agents; undefined: of all that are known. */
   readonly agents: readonly string[] | undefined;
+  /** Also threads whose agent is not known. */
+  readonly unnamed: boolean;
   readonly limit: number;
   /** How many threads of one tenant the lease may hold, those that it holds already included. */
   readonly perTenant: number;

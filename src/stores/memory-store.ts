@@ -14,6 +14,7 @@ import type {
 } from "./driver.ts";
 import { CorruptionError, threadNotFound } from "./errors.ts";
 import { MemoryBlobUses } from "./memory-blobs.ts";
+import { takeThreads } from "./memory-runnable.ts";
 import { MemoryThread } from "./memory-threads.ts";
 import { checkOptions, completePorts, feedPosition, STORE_OPTIONS, type StoreOptions } from "./options.ts";
 import type { ThreadStore } from "./port.ts";
@@ -89,9 +90,11 @@ export class MemoryTenant {
   readonly usage = new Map<string, ThreadUsage>();
   /** By node. All tenants of a database share them. */
   readonly leases: Map<string, LeaseRecord>;
+  readonly name: string;
 
-  constructor(leases: Map<string, LeaseRecord> = new Map()) {
+  constructor(leases: Map<string, LeaseRecord> = new Map(), name = "default") {
     this.leases = leases;
+    this.name = name;
   }
 }
 
@@ -101,7 +104,7 @@ export class MemoryDatabase {
   readonly leases: Map<string, LeaseRecord> = new Map();
 
   tenant(name: string): MemoryTenant {
-    const tenant = this.tenants.get(name) ?? new MemoryTenant(this.leases);
+    const tenant = this.tenants.get(name) ?? new MemoryTenant(this.leases, name);
     this.tenants.set(name, tenant);
     return tenant;
   }
@@ -221,6 +224,7 @@ export function memoryDriver(tenant: MemoryTenant, clock: Clock): StoreDriver {
     },
 
     lease: changeLeases(tenant.leases, clock),
+    take: takeThreads({ tenants: new Map([[tenant.name, tenant]]), leases: tenant.leases }, clock),
 
     async pending(threadId, after, limit) {
       const pending = [...(inboxes.get(threadId)?.pending.values() ?? [])];

@@ -10,6 +10,7 @@ import type {
   PostedCommand,
 } from "./command.ts";
 import type { CallOptions, LeaseKey, Leases } from "./lease.ts";
+import type { Runnable } from "./runnable.ts";
 import type { ModelPrice, UsageDay } from "./usage-day.ts";
 import type { WaitingCallInput, WaitingPage } from "./waiting-call.ts";
 
@@ -116,6 +117,8 @@ export interface ThreadStore {
    * keeps none; then claims need `ttlMs`.
    */
   readonly leases: Leases | undefined;
+  /** The threads that have something to do and no living holder. Undefined when the driver does not give them out. */
+  readonly runnable: Runnable | undefined;
 
   /**
    * Puts a command into the inbox of the thread, which need not exist yet. It is durable when the promise resolves. A retry

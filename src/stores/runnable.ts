@@ -1,4 +1,4 @@
-import type { CallOptions, LeaseKey } from "./port.ts";
+import type { CallOptions, LeaseKey } from "./lease.ts";
 
 /** Which threads to take, and for which node. */
 export interface TakeOptions extends CallOptions {
@@ -8,6 +8,8 @@ export interface TakeOptions extends CallOptions {
   readonly holder?: string | undefined;
   /** Only threads of these agents. Default: all threads, also those whose agent is not known. */
   readonly agents?: readonly string[] | undefined;
+  /** Also threads whose agent is not known. Default: only without `agents`. */
+  readonly unnamed?: boolean | undefined;
   /** The largest number of threads, 1 to 1,000. Default 1. */
   readonly limit?: number | undefined;
   /** How many threads of one tenant this lease may hold at once. Default: no limit. */
@@ -24,7 +26,7 @@ export interface TakenThread {
   readonly agent?: string;
 }
 
-/** The threads of all tenants that have something to do. */
+/** The threads that have something to do: of a database those of all tenants, of a store its own. */
 export interface Runnable {
   /**
    * Claims threads that are due and have no living holder. Tenants take turns, also from call to call; within a tenant the

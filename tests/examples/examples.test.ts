@@ -125,7 +125,6 @@ killed
 202 accepted
 202 accepted
 running
-resumed: job_1
 completed: Looms, in short.`,
   "coding-agent": `
 read: 115000 characters in the log

@@ -7,7 +7,6 @@ import type { PermissionRule } from "../../lanes/setting.ts";
 import type { ExplainedEntry, ProjectionMeta } from "../../projection/projection.ts";
 import { StaleHolderError, ThreadHeldError } from "../../stores/errors.ts";
 import type { ThreadStore } from "../../stores/port.ts";
-import { HeddleError } from "../../thread/errors.ts";
 import type { Content, UserMessage } from "../../thread/message.ts";
 import { checkName } from "../../thread/options.ts";
 import type { Thread } from "../../thread/thread.ts";
@@ -23,6 +22,7 @@ import {
   checkSenderOptions,
   checkStopOptions,
   checkThreadOptions,
+  checkWorkOptions,
 } from "../option-names.ts";
 import { askAborted } from "../perform/prepare-ask.ts";
 import type { RegisteredTool } from "../perform/scene.ts";
@@ -48,17 +48,18 @@ import { LEASE_TTL_MS } from "../server/start.ts";
 import type { ThreadUsage } from "../server/thread-usage.ts";
 import { loadAgent } from "../session/load.ts";
 import { retryStore } from "../session/store-retry.ts";
+import { places } from "../tools/limits.ts";
 import { type Advanced, type AdvanceOptions, advanceLoop } from "./advance.ts";
 import { AskSignals } from "./ask-signals.ts";
 import { type Decision, decideByEntry, ofEndedRequest } from "./decide-by-entry.ts";
-import { DueThreads, guarded, waitingDeadlines } from "./due-threads.ts";
+import { DueThreads, guarded } from "./due-threads.ts";
 import { familyUsage, familyWaiting } from "./family.ts";
 import { listWaiting, type WaitingList } from "./list-waiting.ts";
-import { LiveThreads, type Used } from "./live-threads.ts";
+import { LiveThreads, type RequestEnded, type Used } from "./live-threads.ts";
 import type { AgentChoice, HostGetOptions, HostOptions, ThreadReadOptions, WaitingListOptions } from "./options.ts";
-import { interruptedThreads, type Recovered, takeOverThreads } from "./recovery.ts";
+import { type Recovered, Recovery } from "./recovery.ts";
 import { RemoteCalls } from "./remote-calls.ts";
-import { agentsOf, askedAgent, chooseAgent, type HostAgents, isOfAnotherHost, lastAsk } from "./thread-agent.ts";
+import { agentsOf, askedAgent, chooseAgent, type HostAgents, lastAsk } from "./thread-agent.ts";
 import { type CommandPlace, ThreadCommands } from "./thread-commands.ts";
 import { type Target, targetOf } from "./thread-token.ts";
 import { titleWriter } from "./titles.ts";
@@ -75,9 +76,6 @@ interface RequestCall<Agent extends AnyAgent> {
 
 /** A call waits for the end of the lease of a dead holder, and then for the answer. */
 const LEASES_TO_WAIT = 2;
-
-/** The default number of recovered requests that run at once. */
-const RECOVER_CONCURRENCY = 16;
 
 /**
  * Runs an agent on many threads. Each thread has at most one live server. A released thread uses no memory.
@@ -96,6 +94,7 @@ export class AgentHost<Agent extends AnyAgent = AnyAgent> extends ThreadCommands
   readonly #warn: (message: string) => void;
   /** Threads to start at a deadline, and those whose holder may be dead: they are checked when its claim has expired. */
   readonly #due: DueThreads;
+  readonly #recovery: Recovery<Agent>;
   readonly #signals: AskSignals;
   protected override readonly calls: RemoteCalls;
 
@@ -110,15 +109,27 @@ export class AgentHost<Agent extends AnyAgent = AnyAgent> extends ThreadCommands
       isStopped: () => this.#threads.isStopped,
       warn: this.#warn,
     });
-    const start = (threadIds: readonly string[]): void => void this.#startDue(threadIds);
+    const start = (threadIds: readonly string[]): void => void this.#recovery.startDue(threadIds);
     this.#due = new DueThreads(this.#ports, start, guarded(options, this.#warn));
     const titles = titleWriter(options, { ports: this.#ports, warn: this.#warn, stopped: this.stopped });
-    this.#threads = new LiveThreads(this.#agents, options, this.#ports, this.#due, (end) => {
-      this.#signals.forget(end.requestId);
-      if (end.kind === "request_completed") titles?.answered(end.threadId, end.agent);
+    const { stopped } = this;
+    const ended: RequestEnded = ({ kind, requestId, threadId, agent }) => {
+      this.#signals.forget(requestId);
+      this.#recovery.placeIsFree();
+      if (kind === "request_completed") titles?.answered(threadId, agent);
+    };
+    const modelPlaces = places(() => this.#recovery.concurrency);
+    const parts = { ports: this.#ports, due: this.#due, stopped };
+    this.#threads = new LiveThreads(this.#agents, options, { ...parts, ended, modelPlaces });
+    this.#recovery = new Recovery(options, {
+      ...parts,
+      agents: this.#agents,
+      threads: this.#threads,
+      warn: this.#warn,
     });
     const takeOver = (id: string) => this.#threads.takeOver(id);
-    const limitMs = Math.max(this.#claimWaitMs, LEASES_TO_WAIT * (options.leaseTtlMs ?? LEASE_TTL_MS));
+    const { leaseTtlMs = LEASE_TTL_MS, claimWaitMs = leaseTtlMs } = options;
+    const limitMs = Math.max(claimWaitMs, LEASES_TO_WAIT * leaseTtlMs);
     this.calls = new RemoteCalls({
       store: options.store,
       ports: this.#ports,
@@ -219,7 +230,7 @@ export class AgentHost<Agent extends AnyAgent = AnyAgent> extends ThreadCommands
     const here = ({ server }: Used<Agent>) => server.result(requestId, options);
     return this.#threads.use(threadId, here, { claimWaitMs: 0 }).catch(async (error: unknown) => {
       if (!ThreadHeldError.isInstance(error)) throw error;
-      this.#checkHolder(threadId);
+      this.#recovery.checkHolder(threadId);
       const request = await this.calls.request(threadId, requestId, await this.#agentOf(threadId));
       const result = await resultOfKnown(request, options, this.#ports);
       return result as RequestResult<AgentOutput<Agent>>; // the result has the output type of the definition
@@ -236,7 +247,7 @@ export class AgentHost<Agent extends AnyAgent = AnyAgent> extends ThreadCommands
       return await this.#threads.use(threadId, resumed, { agent, claimWaitMs: 0 });
     } catch (error) {
       if (!ThreadHeldError.isInstance(error)) return this.unlessAsked(threadId, undefined)(error);
-      this.#checkHolder(threadId);
+      this.#recovery.checkHolder(threadId);
       const request = await this.calls.openRequest(threadId, await this.#agentOf(threadId, agent));
       return request && isOf(request) ? (request as AgentRequest<AgentOutput<Agent>>) : undefined; // it has the output type of the definition
     }
@@ -247,21 +258,24 @@ export class AgentHost<Agent extends AnyAgent = AnyAgent> extends ThreadCommands
    * deadlines start their threads when they come. At most `recoverConcurrency` requests run at once. Resolves when the last of
    * them has started, with the id and thread of each request.
    */
-  async recover(): Promise<Recovered> {
-    const { store } = this.#options;
-    const interrupted = await interruptedThreads(store, this.#ports);
-    const now = this.#ports.clock();
-    const due: string[] = [];
-    for (const [threadId, at] of await waitingDeadlines(store, this.#ports, new Set(this.#agents.keys()))) {
-      if (at <= now) due.push(threadId);
-      else if (!this.#threads.isStopped) this.#due.set(threadId, at);
-    }
-    return this.#takeOver([...new Set([...interrupted, ...due])], this.#claimWaitMs);
+  recover(): Promise<Recovered> {
+    return this.#recovery.recover();
   }
 
-  get #claimWaitMs(): number {
-    const { leaseTtlMs = LEASE_TTL_MS, claimWaitMs = leaseTtlMs } = this.#options;
-    return claimWaitMs;
+  /**
+   * Takes threads of this host's agents that have something to do and no living process, until `stop`: asks that were posted,
+   * times that have come, requests of processes that died. Looks every second. From now at most `concurrency` model calls run on
+   * this host at once (default 100), also those of its own asks; further ones wait. `agents`: only threads of these (default: all
+   * of the host).
+   *
+   * @example
+   * host.work({ concurrency: 20 });
+   */
+  work(
+    options: { readonly concurrency?: number | undefined; readonly agents?: readonly string[] | undefined } = {},
+  ): void {
+    checkWorkOptions(options, this.#agents);
+    this.#recovery.work(options);
   }
 
   /**
@@ -419,7 +433,7 @@ export class AgentHost<Agent extends AnyAgent = AnyAgent> extends ThreadCommands
       if (!ThreadHeldError.isInstance(error) && !StaleHolderError.isInstance(error)) throw error;
       const agent = await this.#agentOf(threadId, wanted);
       await decideByEntry({ ...this.#log, agent, threadId, requestId }, decision);
-      this.#checkHolder(threadId);
+      this.#recovery.checkHolder(threadId);
     }
   }
 
@@ -457,42 +471,5 @@ export class AgentHost<Agent extends AnyAgent = AnyAgent> extends ThreadCommands
 
   protected override keepTool(threadId: string, name: string, tool: RegisteredTool): void {
     this.#threads.keepTool(threadId, name, tool);
-  }
-
-  /** The holder may have died when a decision was written. Then this host resumes the request. */
-  #checkHolder(threadId: string): void {
-    if (this.#threads.isStopped) return;
-    this.#due.setEarlier(threadId, this.#ports.clock() + (this.#options.leaseTtlMs ?? LEASE_TTL_MS));
-  }
-
-  /** A deadline of these threads has come. If the store cannot be read now, they are tried again. */
-  async #startDue(threadIds: readonly string[]): Promise<void> {
-    const { leaseTtlMs = LEASE_TTL_MS } = this.#options;
-    await this.#takeOver(threadIds, Math.max(this.#claimWaitMs, leaseTtlMs), (threadId, error) => {
-      if (HeddleError.isInstance(error) && error.retryable && !this.#threads.isStopped)
-        this.#due.set(threadId, this.#ports.clock() + leaseTtlMs);
-    });
-  }
-
-  #takeOver(
-    threadIds: readonly string[],
-    waitMs: number,
-    failed: (threadId: string, error: unknown) => void = () => undefined,
-  ): Promise<Recovered> {
-    return takeOverThreads(threadIds, {
-      ports: this.#ports,
-      concurrency: this.#options.recoverConcurrency ?? RECOVER_CONCURRENCY,
-      waitMs,
-      signal: this.stopped,
-      hasRequest: (threadId) => this.#threads.hasRequest(threadId),
-      takeOver: (threadId) => this.#threads.takeOver(threadId),
-      failed: (threadId, error) => {
-        failed(threadId, error);
-        // A damaged thread must not stop the recovery of the others. Threads of other agents are left to their hosts.
-        if (this.#threads.isStopped || isOfAnotherHost(error)) return;
-        const why = HeddleError.isInstance(error) ? error.message : "it met an error that is not known.";
-        this.#warn(`Thread ${threadId} could not be recovered: ${why}`);
-      },
-    });
   }
 }

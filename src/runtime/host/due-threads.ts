@@ -97,7 +97,8 @@ export async function waitingDeadlines(
   const times = new Map<string, number>();
   try {
     for (let cursor: string | undefined; ; ) {
-      const page = await retryStore(ports, () => store.waiting({ limit: 1_000, cursor }));
+      const query = { limit: 1_000, cursor };
+      const page = await retryStore(ports, () => store.waiting(query));
       for (const { threadId, deadline, body } of page.calls) {
         if (!agents.has(body["agent"])) continue;
         const { requestDeadline } = body;

@@ -58,12 +58,22 @@ interface Live<Agent extends AnyAgent> {
 }
 
 /** Called when a request has ended here. */
-type RequestEnded = (ended: {
+export type RequestEnded = (ended: {
   readonly kind: "request_completed" | "request_failed" | "request_cancelled";
   readonly requestId: string;
   readonly threadId: string;
   readonly agent: AnyAgent;
 }) => void;
+
+/** The parts of a host that its live threads use. */
+interface HostParts {
+  readonly ports: RuntimePorts;
+  readonly due: DueThreads;
+  readonly ended: RequestEnded;
+  readonly modelPlaces: StartHooks["modelPlaces"];
+  /** Aborted when the host stops. */
+  readonly stopped: AbortSignal;
+}
 
 /** The argument of a function that uses a thread. */
 export interface Used<Agent extends AnyAgent> {
@@ -83,15 +93,18 @@ export class LiveThreads<Agent extends AnyAgent> {
   readonly #idleMs: number;
   readonly #ports: RuntimePorts;
   /** The lease of this host; undefined where the store keeps none. */
-  readonly #lease: NodeLease | undefined;
+  readonly lease: NodeLease | undefined;
+  /** The name of this host in its claims. */
+  readonly holder: string;
   readonly #ended: RequestEnded;
   readonly #due: DueThreads;
+  readonly #modelPlaces: StartHooks["modelPlaces"];
+  readonly #stopped: AbortSignal;
   readonly #live = new Map<string, Live<Agent>>();
   /** The tools that were registered on a thread. They stay when it is released. */
   readonly #registered = new Map<string, Map<string, RegisteredTool>>();
   /** Threads that are being released. A caller that needs one waits for its release. */
   readonly #leaving = new Map<string, Promise<void>>();
-  #isStopped = false;
 
   constructor(
     agents: HostAgents<Agent>,
@@ -103,27 +116,34 @@ export class LiveThreads<Agent extends AnyAgent> {
       titles: _ofWriter,
       ...all
     }: HostOptions<Agent>,
-    ports: RuntimePorts,
-    due: DueThreads,
-    ended: RequestEnded,
+    { ports, due, ended, modelPlaces, stopped }: HostParts,
   ) {
     const { agent: _one, agents: _several, ...options } = all;
     this.#agents = agents;
     this.#ended = ended;
     this.#due = due;
-    this.#options = { ...options, holder: options.holder ?? ports.ids("host") };
+    this.#modelPlaces = modelPlaces;
+    this.#stopped = stopped;
+    this.holder = options.holder ?? ports.ids("host");
+    this.#options = { ...options, holder: this.holder };
     this.#idleMs = idleMs;
     this.#ports = ports;
     const { store, leaseTtlMs: ttlMs = LEASE_TTL_MS } = options;
-    this.#lease = store.leases && new NodeLease(store.leases, { ports, ttlMs });
+    this.lease = store.leases && new NodeLease(store.leases, { ports, ttlMs });
   }
 
   get size(): number {
     return this.#live.size;
   }
 
+  /** The number of threads that start or have a request that runs. */
+  get busy(): number {
+    return [...this.#live.values()].filter(({ thread }) => thread === undefined || thread.current?.state === "running")
+      .length;
+  }
+
   get isStopped(): boolean {
-    return this.#isStopped;
+    return this.#stopped.aborted;
   }
 
   /** The thread, if it is live here and the claim is still valid. */
@@ -170,10 +190,10 @@ export class LiveThreads<Agent extends AnyAgent> {
   ): Promise<Answer> {
     checkName("threadId", threadId); // without this check, all callers without an id would share a generated one
     for (let left = this.#leaving.get(threadId); left !== undefined; left = this.#leaving.get(threadId)) {
-      if (this.#isStopped) throw stopped();
+      if (this.isStopped) throw stopped();
       await left;
     }
-    if (this.#isStopped) throw stopped();
+    if (this.isStopped) throw stopped();
     const live = this.#live.get(threadId) ?? this.#enter(threadId);
     live.users += 1;
     live.keep();
@@ -226,25 +246,24 @@ export class LiveThreads<Agent extends AnyAgent> {
 
   /** A thread got a command of another one: it starts, or reads its inbox again. If that fails now, it is tried again later. */
   async #deliver(threadId: string, agent: string | undefined, context: unknown): Promise<void> {
-    if (this.#isStopped) return;
+    if (this.isStopped) return;
     const start = { claimWaitMs: 0, ...(agent !== undefined && { agent }), ...(context !== undefined && { context }) };
     try {
       await this.use(threadId, ({ loop }) => takePosted(loop), start as Start<Agent>); // the context is that of the parent
     } catch (error) {
-      if (this.#isStopped || isOfAnotherHost(error)) return;
+      if (this.isStopped || isOfAnotherHost(error)) return;
       const { leaseTtlMs = LEASE_TTL_MS } = this.#options;
       this.#due.setEarlier(threadId, this.#ports.clock() + leaseTtlMs);
     }
   }
 
   async stop(options: StopOptions): Promise<void> {
-    this.#isStopped = true;
     for (const [threadId, live] of this.#live) {
       live.wanted.abort();
       this.#release(threadId, live, options);
     }
     await Promise.all(this.#leaving.values());
-    if (this.#lease !== undefined) await inTime(this.#ports, LEASE_END_MS, this.#lease.end());
+    if (this.lease !== undefined) await inTime(this.#ports, LEASE_END_MS, this.lease.end());
   }
 
   /** Registers the thread, and reads its agent before it is claimed. */
@@ -324,9 +343,11 @@ export class LiveThreads<Agent extends AnyAgent> {
       if (!mayRelease || live.users > 0 || live.thread?.current?.state === "running") return perform();
       return { outcome: { status: "released" }, after: () => this.#releaseFor(threadId, live) };
     };
+    const { registered } = live;
+    const { lease } = this;
     const server = AgentServer.open<Agent>(
       { ...this.#options, ...own, agent, threadId, signal: live.wanted.signal },
-      { lost, opened, listen, wake, sent, first, registered: live.registered, lease: this.#lease, answerCall },
+      { lost, opened, listen, wake, sent, first, registered, lease, modelPlaces: this.#modelPlaces, answerCall },
     );
     server.catch(() => {
       if (this.#live.get(threadId) === live) this.#live.delete(threadId); // the next caller tries again
@@ -379,7 +400,7 @@ export class LiveThreads<Agent extends AnyAgent> {
     if (this.#live.get(threadId) !== live) return;
     live.keep();
     this.#live.delete(threadId);
-    if (live.thread !== undefined && !this.#isStopped) this.#wakeLater(threadId, live.thread);
+    if (live.thread !== undefined && !this.isStopped) this.#wakeLater(threadId, live.thread);
     if (live.registered.size > 0) this.#registered.set(threadId, live.registered);
     const left = Promise.resolve(live.server)
       .then((server) => server?.stop(options))

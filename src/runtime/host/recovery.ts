@@ -1,10 +1,19 @@
-import { ThreadHeldError } from "../../stores/errors.ts";
+import type { AnyAgent } from "../../agent/definition/config.ts";
+import { ThreadHeldError, unsupported } from "../../stores/errors.ts";
 import type { ListOptions, ThreadStore } from "../../stores/port.ts";
+import { HeddleError } from "../../thread/errors.ts";
 import type { RuntimePorts } from "../ports.ts";
 import type { AgentRequest } from "../request/request.ts";
+import { RequestError } from "../request/request-error.ts";
+import { LEASE_TTL_MS } from "../server/start.ts";
 import { retryStore } from "../session/store-retry.ts";
 import { pause } from "../timers.ts";
-import { toolPool } from "../tools/limits.ts";
+import { places } from "../tools/limits.ts";
+import { type DueThreads, waitingDeadlines } from "./due-threads.ts";
+import type { LiveThreads } from "./live-threads.ts";
+import type { HostOptions } from "./options.ts";
+import { type HostAgents, isOfAnotherHost } from "./thread-agent.ts";
+import { Worker } from "./worker.ts";
 
 /** The requests that a host has resumed, and the thread of each. */
 export interface Recovered {
@@ -12,7 +21,7 @@ export interface Recovered {
   readonly requests: readonly string[];
 }
 
-export interface RecoveryOptions {
+interface TakeOverOptions {
   readonly ports: RuntimePorts;
   /** The number of requests that run at once. */
   readonly concurrency: number;
@@ -27,9 +36,128 @@ export interface RecoveryOptions {
   readonly failed: (threadId: string, error: unknown) => void;
 }
 
+/** The default number of recovered requests that run at once. */
+const RECOVER_CONCURRENCY = 16;
+/** The default number of model calls that a host which works makes at once. */
+const WORK_CONCURRENCY = 100;
 const PAGE = 200;
 /** The shortest time between two attempts to claim a thread. */
 const RETRY_MS = 100;
+
+/** Which threads a host takes, and how many model calls it makes at once. */
+interface WorkLimits {
+  readonly concurrency?: number | undefined;
+  readonly agents?: readonly string[] | undefined;
+}
+
+interface HostParts<Agent extends AnyAgent> {
+  readonly agents: HostAgents<Agent>;
+  readonly ports: RuntimePorts;
+  readonly threads: LiveThreads<Agent>;
+  readonly due: DueThreads;
+  readonly warn: (message: string) => void;
+  readonly stopped: AbortSignal;
+}
+
+/** Takes over threads that other processes have left. */
+export class Recovery<Agent extends AnyAgent> {
+  readonly #options: HostOptions<Agent>;
+  readonly #parts: HostParts<Agent>;
+  #worker: Worker | undefined;
+
+  constructor(options: HostOptions<Agent>, parts: HostParts<Agent>) {
+    this.#options = options;
+    this.#parts = parts;
+  }
+
+  async recover(): Promise<Recovered> {
+    const { leaseTtlMs = LEASE_TTL_MS, claimWaitMs = leaseTtlMs, store } = this.#options;
+    const { agents, ports, threads, due: timers } = this.#parts;
+    const interrupted = await interruptedThreads(store, ports);
+    const now = ports.clock();
+    const due: string[] = [];
+    for (const [threadId, at] of await waitingDeadlines(store, ports, new Set(agents.keys()))) {
+      if (at <= now) due.push(threadId);
+      else if (!threads.isStopped) timers.set(threadId, at);
+    }
+    return this.#takeOver([...new Set([...interrupted, ...due])], claimWaitMs);
+  }
+
+  work({ concurrency = WORK_CONCURRENCY, agents: chosen }: WorkLimits): void {
+    const { store } = this.#options;
+    const { agents, ports, threads, stopped } = this.#parts;
+    const { lease, holder } = threads;
+    if (store.runnable === undefined || lease === undefined) throw unsupported("host.work", "runnable threads");
+    if (threads.isStopped || this.#worker !== undefined) throw worksAlready(threads.isStopped);
+    this.#worker = new Worker({
+      ...{ store, runnable: store.runnable, lease, holder, ports, stopped, concurrency },
+      agents: chosen ?? [...agents.keys()],
+      unnamed: chosen === undefined && agents.size === 1,
+      busy: () => threads.busy,
+      start: (threadId) => threads.takeOver(threadId),
+      failed: (threadId, error) => this.#report(threadId, error),
+    });
+  }
+
+  /** The most model calls that this host makes at once. */
+  get concurrency(): number {
+    return this.#worker?.concurrency ?? Number.POSITIVE_INFINITY;
+  }
+
+  /** A request has ended here. */
+  placeIsFree(): void {
+    this.#worker?.look();
+  }
+
+  /** The holder may have died when a decision was written. Then this host resumes the request. */
+  checkHolder(threadId: string): void {
+    const { ports, threads, due } = this.#parts;
+    if (!threads.isStopped) due.setEarlier(threadId, ports.clock() + (this.#options.leaseTtlMs ?? LEASE_TTL_MS));
+  }
+
+  /** A deadline of these threads has come. If the store cannot be read now, they are tried again. */
+  async startDue(threadIds: readonly string[]): Promise<void> {
+    const { leaseTtlMs = LEASE_TTL_MS, claimWaitMs = leaseTtlMs } = this.#options;
+    const { ports, threads, due } = this.#parts;
+    await this.#takeOver(threadIds, Math.max(claimWaitMs, leaseTtlMs), (threadId, error) => {
+      if (HeddleError.isInstance(error) && error.retryable && !threads.isStopped)
+        due.set(threadId, ports.clock() + leaseTtlMs);
+    });
+  }
+
+  #takeOver(
+    threadIds: readonly string[],
+    waitMs: number,
+    failed: (threadId: string, error: unknown) => void = () => undefined,
+  ): Promise<Recovered> {
+    const { ports, threads, stopped } = this.#parts;
+    return takeOverThreads(threadIds, {
+      ports,
+      concurrency: this.#options.recoverConcurrency ?? RECOVER_CONCURRENCY,
+      waitMs,
+      signal: stopped,
+      hasRequest: (threadId) => threads.hasRequest(threadId),
+      takeOver: (threadId) => threads.takeOver(threadId),
+      failed: (threadId, error) => {
+        failed(threadId, error);
+        this.#report(threadId, error);
+      },
+    });
+  }
+
+  /** A damaged thread must not stop the recovery of the others. Threads of other agents are left to their hosts. */
+  #report(threadId: string, error: unknown): void {
+    const { threads, warn } = this.#parts;
+    if (threads.isStopped || isOfAnotherHost(error)) return;
+    const why = HeddleError.isInstance(error) ? error.message : "it met an error that is not known.";
+    warn(`Thread ${threadId} could not be recovered: ${why}`);
+  }
+}
+
+function worksAlready(isStopped: boolean): RequestError {
+  const message = isStopped ? "This host was stopped. Make another one." : "This host works already. Call `work` once.";
+  return new RequestError({ code: isStopped ? "server_stopped" : "invalid_options", message });
+}
 
 /** The threads with a running request, or with an end that was not reported. Every agent notes both in the metadata of its thread. */
 export async function interruptedThreads(store: ThreadStore, ports: RuntimePorts): Promise<readonly string[]> {
@@ -43,8 +171,10 @@ async function threadsWith(
   filter: Pick<ListOptions, "status" | "metadata">,
 ): Promise<readonly string[]> {
   const ids: string[] = [];
+  const all = { ...filter, limit: PAGE, order: "id" } as const;
   for (let cursor: string | undefined; ; ) {
-    const page = await retryStore(ports, () => store.list({ ...filter, limit: PAGE, order: "id", cursor }));
+    const query = { ...all, cursor };
+    const page = await retryStore(ports, () => store.list(query));
     ids.push(...page.threads.map(({ id }) => id));
     cursor = page.cursor;
     if (cursor === undefined) return ids;
@@ -52,10 +182,10 @@ async function threadsWith(
 }
 
 /** Takes threads over, with a limited number of running requests. Resolves when the last one has started. */
-export async function takeOverThreads(threadIds: readonly string[], options: RecoveryOptions): Promise<Recovered> {
-  const places = toolPool({ concurrency: options.concurrency });
+async function takeOverThreads(threadIds: readonly string[], options: TakeOverOptions): Promise<Recovered> {
+  const few = places(() => options.concurrency);
   const begun = threadIds.map(async (threadId) => {
-    const requestId = await takenOver(threadId, (work) => places.run(work), options);
+    const requestId = await takenOver(threadId, (work) => few.run(work), options);
     return requestId === undefined ? [] : [{ threadId, requestId }];
   });
   const taken = (await Promise.all(begun)).flat();
@@ -68,7 +198,7 @@ type InPlace = (work: () => Promise<void>) => Promise<void>;
  * Waits until the claim of a dead holder expires; a living holder renews its claim and keeps the thread. A thread that
  * waits does not count as a running request.
  */
-async function takenOver(threadId: string, inPlace: InPlace, options: RecoveryOptions): Promise<string | undefined> {
+async function takenOver(threadId: string, inPlace: InPlace, options: TakeOverOptions): Promise<string | undefined> {
   const { ports, waitMs, signal, failed } = options;
   const deadline = ports.monotonic() + waitMs;
   while (!signal.aborted && !options.hasRequest(threadId)) {
@@ -85,7 +215,7 @@ async function takenOver(threadId: string, inPlace: InPlace, options: RecoveryOp
 }
 
 /** Resolves when the request has started. It counts as running until it ends or waits for an approval or an answer. */
-function begunInPlace(threadId: string, inPlace: InPlace, options: RecoveryOptions): Promise<string | undefined> {
+function begunInPlace(threadId: string, inPlace: InPlace, options: TakeOverOptions): Promise<string | undefined> {
   const { signal, hasRequest, takeOver } = options;
   const { promise, resolve, reject } = Promise.withResolvers<string | undefined>();
   const work = async (): Promise<void> => {

@@ -21,7 +21,7 @@ import { hookAnswer } from "../time-limits.ts";
 import { pause } from "../timers.ts";
 import { costOf, spentWith } from "./check-exchange.ts";
 import { prepareStep, repairCalls } from "./prepare-step.ts";
-import { hookLimitOf, makeMissing, mayStart, type Scene } from "./scene.ts";
+import { hookLimitOf, inPlace, makeMissing, mayStart, type Scene } from "./scene.ts";
 
 /** The result of a call: the next signal, and values that only the loop has. */
 interface CallResult {
@@ -52,8 +52,11 @@ export async function callModel(scene: Scene, directive: LlmStream, request: Liv
       const transformed = await transform(scene, directive, request);
       sent = transformed.sent;
       const { model } = sent ?? {};
-      started.sending(transformed);
-      const given = await started.within(() => ask(scene, directive, request, transformed, started));
+      const given = await inPlace(scene, request.abort.signal, async () => {
+        await mayStart(scene, request); // the wait for a place may have been long
+        started.sending(transformed);
+        return started.within(() => ask(scene, directive, request, transformed, started));
+      });
       started.answered(given, await costBy(scene, given.usage, request, model));
       const { repaired, ...answer } = await repairCalls(scene, request, transformed, given);
       const output = await outputOf(scene, request, answer);

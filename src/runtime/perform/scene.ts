@@ -21,7 +21,7 @@ import type { ThreadBlobs } from "../session/thread-blobs.ts";
 import type { Tokens } from "../session/tokens.ts";
 import type { AskSpan, Telemetry } from "../telemetry/telemetry.ts";
 import { type HookLimit, untilAborted } from "../time-limits.ts";
-import type { ToolPool } from "../tools/limits.ts";
+import type { Places, ToolPool } from "../tools/limits.ts";
 
 /** The values of a request that are not in the log, and the models that were found for it. */
 export interface TransientValues {
@@ -56,6 +56,8 @@ export interface Scene {
   readonly store: ThreadStore;
   readonly ports: RuntimePorts;
   readonly pool: ToolPool;
+  /** The places for model calls of the host. Absent: there is no limit. */
+  readonly modelPlaces: Places | undefined;
   readonly telemetry: Telemetry;
   readonly agent: () => ReactAgent;
   /** Fails the request. */
@@ -107,6 +109,15 @@ export async function mayStart(scene: Scene, { abort: { signal } }: LiveRequest)
   return isHeld && !signal.aborted;
 }
 
+/** Makes a model call when the host has a place for it. Without a host, or before its `work`, at once. */
+export function inPlace<Result>(
+  { modelPlaces }: Scene,
+  signal: AbortSignal,
+  call: () => Promise<Result>,
+): Promise<Result> {
+  return modelPlaces === undefined ? call() : modelPlaces.run(call, signal);
+}
+
 /** The code of a tool, and the hash of the specification that it was registered with. */
 export interface RegisteredTool {
   readonly hash: string;
@@ -151,6 +162,7 @@ export interface ThreadOptions {
   readonly wake: (at: number) => void;
   /** Another thread got a command, or may have to be started for its own. Absent where no host serves it. */
   readonly sent?: ((threadId: string, agent: string | undefined, context: unknown) => void) | undefined;
+  readonly modelPlaces?: Places | undefined;
   /** Called when another process holds the thread or the store is closed, so that this process can do nothing more. */
   readonly lost: (error: unknown) => void;
 }

@@ -20,7 +20,7 @@ import { RequestError } from "../request/request-error.ts";
 import type { SummarySpan } from "../telemetry/telemetry.ts";
 import { hookAnswer, summaryWaitMs, untilAborted } from "../time-limits.ts";
 import { costOf, spentWith } from "./check-exchange.ts";
-import type { Scene } from "./scene.ts";
+import { inPlace, type Scene } from "./scene.ts";
 
 /** Writes a summary. The summary or the failure is the next signal. */
 export async function summarize(
@@ -225,7 +225,7 @@ async function written(
   // A stream shows when the model falls silent.
   const call = { model, messages, streaming, idleTimeoutMs, signal, estimateUsage, ports: scene.ports };
   const retries = { modelMaxRetries, modelRetryBackoffMs, modelRetryBackoffFactor, beforeAttempt };
-  const answer = await withRetries(call, retries);
+  const answer = await inPlace(scene, signal, () => withRetries(call, retries));
   const { usage, finishReason } = answer;
   const name = qualifiedModelName(model);
   span.answered(answer, await costOf(scene, { model: name, usage }, signal));

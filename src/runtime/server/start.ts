@@ -49,6 +49,8 @@ export interface StartHooks {
   readonly registered?: ThreadOptions["registered"] | undefined;
   /** Another thread got a command, or may have to be started for its own. Default: no host serves it. */
   readonly sent?: ThreadOptions["sent"];
+  /** The places of the host for model calls. Default: no limit. */
+  readonly modelPlaces?: ThreadOptions["modelPlaces"];
   /** Only this process uses the store, so the thread needs no claim. */
   readonly unclaimed?: boolean;
   /** Returns the signal for an open request, instead of `recover`. If it throws, the start fails. */
@@ -138,6 +140,7 @@ async function start<Agent extends AnyAgent>(
       performCall,
       wake: hooks.wake ?? (() => undefined),
       sent: hooks.sent,
+      modelPlaces: hooks.modelPlaces,
       lost: (error) => {
         loop?.stop(0, lostBecause(threadId, error) ?? serverStopped()).catch(() => undefined); // the claim expires
         hooks.lost?.();

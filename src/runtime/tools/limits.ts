@@ -63,45 +63,70 @@ function withoutValue(why: StopReason): { readonly type: "timeout" | "aborted" }
 }
 
 /** Runs work concurrently, up to a limit. */
-export interface ToolPool {
-  /** Starts the work when a place is free. Works that wait get their places in the order of the calls. */
-  run<Result>(work: () => Promise<Result>): Promise<Result>;
+export interface Places {
+  /**
+   * Starts the work when a place is free. Works that wait get their places in the order of the calls. When the signal aborts,
+   * the work starts without a place.
+   */
+  run<Result>(work: () => Promise<Result>, signal?: AbortSignal): Promise<Result>;
+}
+
+/**
+ * Places for so many works at once. The limit may change; work that runs is never stopped.
+ *
+ * @example
+ * const two = places(() => 2);
+ * const squares = await Promise.all([1, 2, 3].map((n) => two.run(async () => n * n)));
+ */
+export function places(limit: () => number): Places {
+  const waiting = new Set<() => void>();
+  let used = 0;
+  /** Passes free places to the works that have waited longest. */
+  const fill = (): void => {
+    for (const enter of waiting) {
+      if (used >= limit()) return;
+      waiting.delete(enter);
+      used++;
+      enter();
+    }
+  };
+  /** Resolves with a place, or without one when the signal aborts. */
+  const turn = async (signal: AbortSignal | undefined): Promise<boolean> => {
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    const enter = (): void => resolve(true);
+    const giveUp = (): void => void (waiting.delete(enter) && resolve(false));
+    waiting.add(enter);
+    fill();
+    if (signal?.aborted) giveUp();
+    signal?.addEventListener("abort", giveUp, { once: true });
+    return promise.finally(() => signal?.removeEventListener("abort", giveUp));
+  };
+  return {
+    async run(work, signal) {
+      const hasPlace = await turn(signal);
+      try {
+        return await work();
+      } finally {
+        if (hasPlace) used--;
+        fill();
+      }
+    },
+  };
+}
+
+/** The places of the tool calls of a thread. */
+export interface ToolPool extends Pick<Places, "run"> {
   /** The turns of calls that must not run at once. */
   readonly exclusive: ExclusiveQueue;
 }
 
-/**
- * A pool for tool calls, with four places by default.
- *
- * @example
- * const pool = toolPool({ concurrency: 2 });
- * const squares = await Promise.all([1, 2, 3].map((n) => pool.run(async () => n * n)));
- */
+/** Places for tool calls, four by default. */
 export function toolPool({ concurrency = 4 }: { readonly concurrency?: number } = {}): ToolPool {
   if (!Number.isInteger(concurrency) || concurrency < 1) {
     const message = "concurrency must be an integer from 1.";
     throw new ToolError({ code: "invalid_options", message, path: "concurrency" });
   }
-  const waiting: (() => void)[] = [];
-  let free = concurrency;
-  /** Passes the place to the work that has waited longest. */
-  const leave = (): void => {
-    const next = waiting.shift();
-    if (next === undefined) free++;
-    else next();
-  };
-  return {
-    exclusive: new ExclusiveQueue(),
-    async run(work) {
-      if (free > 0) free--;
-      else await new Promise<void>((resolve) => waiting.push(resolve));
-      try {
-        return await work();
-      } finally {
-        leave();
-      }
-    },
-  };
+  return { exclusive: new ExclusiveQueue(), run: places(() => concurrency).run };
 }
 
 /** Lets the work of one key run one after the other, in the order of the calls. Work of other keys runs at the same time. */

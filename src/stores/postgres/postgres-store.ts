@@ -113,6 +113,8 @@ function tenantDriver(database: SharedDatabase, tenant: string): PostgresDriver 
     },
 
     lease: (node, decide, signal) => track(database.write(NO_TENANT, changeLease(node, decide), signal)),
+    take: (query, signal) =>
+      track(database.write(NO_TENANT, takeThreads(database.settings.schema, { ...query, tenant }), signal)),
     pending: (threadId, after, limit, signal) => read(signal, (scope) => readPending(scope, threadId, after, limit)),
     waiting: (query, signal) => read(signal, (scope) => listWaiting(scope, query)),
     commands: (keys, signal) => read(signal, (scope) => readCommands(scope, keys)),

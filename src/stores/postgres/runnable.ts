@@ -243,14 +243,16 @@ function isHeld(scope: Scope): Query {
 
 function lockDue(scope: Scope, schema: string, query: TakeQuery): PendingQuery<ThreadName[]> {
   const { sql, tables } = scope;
-  const { lease, agents, limit, perTenant, afterTenant } = query;
+  const { lease, tenant, agents, unnamed, limit, perTenant, afterTenant } = query;
+  const ofAgents = agents === undefined ? sql`r.agent is not null` : sql`r.agent = any(${[...agents]}::text[])`;
   return sql<ThreadName[]>`
     with due as (
       select r.tenant, r.thread,
         row_number() over (partition by r.tenant order by r.priority desc, r.due_at, r.thread) as place
       from ${tables.runnable} r ${withHolders(scope)}
       where r.due_at <= ${serverClock(scope)} and not ${isHeld(scope)}
-        ${agents === undefined ? sql`` : sql`and r.agent = any(${[...agents]}::text[])`}
+        and (${ofAgents} or (${unnamed}::boolean and r.agent is null))
+        ${tenant === undefined ? sql`` : sql`and r.tenant = ${tenant}`}
     ), held as (
       select c.tenant, count(*) as threads from ${tables.claims} c
       where c.node = ${lease.node} and c.incarnation = ${lease.incarnation} and c.until <> 0 group by c.tenant

@@ -60,7 +60,7 @@ export function sqliteDriver(
   tenant: string,
   clock: Clock,
   { queries, writer }: Workers = {},
-  { group, knownThreads }: SharedWrites = sharedWrites(connection),
+  { group, knownThreads, take }: SharedWrites = sharedWrites(connection, clock),
 ): StoreDriver {
   const commands = new Commands(connection, tenant);
   const forks = new Forks(connection, tenant);
@@ -112,6 +112,7 @@ export function sqliteDriver(
 
     transact,
     lease: leaseChanges(new LeaseTable(connection), group, clock),
+    take: (query) => take({ ...query, tenant }),
 
     pending: (threadId, after, limit) => retryBusy(() => commands.pending(threadId, after, limit)),
     waiting: (query) => retryBusy(() => waiting.find(query)),
@@ -172,20 +173,36 @@ function leaseChanges(leases: LeaseTable, group: GroupCommit, clock: Clock): Dat
     });
 }
 
-/** All tenants of one SQLite file. They share its connection and its transactions. */
-export function sqliteDatabaseDriver(
-  connection: SqliteConnection,
-  clock: Clock,
-  workers: Workers = {},
-): DatabaseDriver {
-  const shared = sharedWrites(connection);
-  const { group } = shared;
+/** Gives out the threads that are due. A look that finds none writes nothing. */
+function takeThreads(connection: SqliteConnection, group: GroupCommit, clock: Clock): DatabaseDriver["take"] {
   const leases = new LeaseTable(connection);
   const threads = new DueThreads(connection);
   const ownLease = ({ lease }: TakeQuery): LeaseRecord | undefined => {
     const found = leases.find(lease.node);
     return found && liveLease(lease, [found], clock());
   };
+  return async (query) => {
+    const isNeeded = await retryBusy(() => threads.isNeeded(query, clock()));
+    if (!isNeeded && ownLease(query) !== undefined) return [];
+    return group.add(
+      "take",
+      (): Outcome<readonly TakenThread[] | undefined> =>
+        translateErrors(() => {
+          const own = ownLease(query);
+          return { ok: true, result: own && threads.take(query, own, clock()) };
+        }),
+    );
+  };
+}
+
+/** All tenants of one SQLite file. They share its connection and its transactions. */
+export function sqliteDatabaseDriver(
+  connection: SqliteConnection,
+  clock: Clock,
+  workers: Workers = {},
+): DatabaseDriver {
+  const shared = sharedWrites(connection, clock);
+  const { group, take } = shared;
 
   return {
     tenant(name) {
@@ -193,20 +210,8 @@ export function sqliteDatabaseDriver(
       return { ...driver, close: () => group.drain() };
     },
 
-    lease: leaseChanges(leases, group, clock),
-
-    async take(query) {
-      const isNeeded = await retryBusy(() => threads.isNeeded(query, clock()));
-      if (!isNeeded && ownLease(query) !== undefined) return [];
-      return group.add(
-        "take",
-        (): Outcome<readonly TakenThread[] | undefined> =>
-          translateErrors(() => {
-            const own = ownLease(query);
-            return { ok: true, result: own && threads.take(query, own, clock()) };
-          }),
-      );
-    },
+    lease: leaseChanges(new LeaseTable(connection), group, clock),
+    take,
 
     async close() {
       await group.close();
@@ -251,13 +256,15 @@ function attempt<Result>(decide: () => Result): Outcome<Result> {
 interface SharedWrites {
   readonly group: GroupCommit;
   readonly knownThreads: KnownThreads;
+  readonly take: DatabaseDriver["take"];
 }
 
-function sharedWrites(connection: SqliteConnection): SharedWrites {
+function sharedWrites(connection: SqliteConnection, clock: Clock): SharedWrites {
   const sql = "SELECT file FROM pragma_database_list WHERE name = 'main'";
   const turns = new Turns(() => String(connection.prepare(sql).get()?.[0] ?? ""));
   const knownThreads = new KnownThreads(connection);
-  return { group: new GroupCommit(transactionsOf(connection, knownThreads), turns), knownThreads };
+  const group = new GroupCommit(transactionsOf(connection, knownThreads), turns);
+  return { group, knownThreads, take: takeThreads(connection, group, clock) };
 }
 
 function transactionsOf(connection: SqliteConnection, knownThreads: KnownThreads): Transactions {

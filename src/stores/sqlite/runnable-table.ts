@@ -55,7 +55,7 @@ export function removeRunnable(connection: SqliteConnection, tenant: string, thr
 
 // better-sqlite3 takes no numbered parameters, so each value comes once.
 const DUE = `
-  WITH query (node, incarnation, now, agents, per_tenant, after_tenant) AS (SELECT ?, ?, ?, ?, ?, ?),
+  WITH query (node, incarnation, now, only_tenant, agents, unnamed, per_tenant, after_tenant) AS (SELECT ?, ?, ?, ?, ?, ?, ?, ?),
   held AS (
     SELECT tenant, count(*) AS threads FROM claims JOIN query q USING (node, incarnation) WHERE until <> 0 GROUP BY tenant
   ), due AS (
@@ -65,7 +65,8 @@ const DUE = `
     JOIN runnable r ON r.due_at <= q.now
     LEFT JOIN claims c ON c.tenant = r.tenant AND c.thread = r.thread
     LEFT JOIN leases l ON l.node = c.node AND l.incarnation = c.incarnation AND l.ended = 0 AND l.until > q.now
-    WHERE (q.agents IS NULL OR r.agent IN (SELECT value FROM json_each(q.agents)))
+    WHERE (q.only_tenant IS NULL OR r.tenant = q.only_tenant)
+      AND CASE WHEN r.agent IS NULL THEN q.unnamed ELSE q.agents IS NULL OR r.agent IN (SELECT value FROM json_each(q.agents)) END
       AND NOT (c.until IS NOT NULL AND c.until <> 0 AND CASE WHEN c.node IS NULL THEN c.until > q.now ELSE l.node IS NOT NULL END)
   ), turns AS (
     SELECT d.*, d.place + coalesce(h.threads, 0) AS turn FROM due d LEFT JOIN held h ON h.tenant = d.tenant
@@ -81,9 +82,11 @@ export class DueThreads {
     this.#sql = dueStatements(connection);
   }
 
-  find({ lease, agents, limit, perTenant, afterTenant }: TakeQuery, now: number): ReturnType<typeof this.take> {
+  find(query: TakeQuery, now: number): ReturnType<typeof this.take> {
+    const { lease, tenant: only = null, agents, unnamed, limit, perTenant, afterTenant } = query;
     const names = agents === undefined ? null : JSON.stringify(agents);
-    const found = this.#sql.due.all(lease.node, lease.incarnation, now, names, perTenant, afterTenant, limit);
+    const which = [lease.node, lease.incarnation, now, only, names, Number(unnamed)];
+    const found = this.#sql.due.all(...which, perTenant, afterTenant, limit);
     return found.map(([tenant, thread, agent]) => ({
       tenant: String(tenant),
       threadId: String(thread),

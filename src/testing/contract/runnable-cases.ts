@@ -242,6 +242,36 @@ export const runnableCases: ContractTests = {
     equal(new Set(turns.slice(0, 3)).size, 3, "tenants of the first turns");
   },
 
+  "a store gives out the threads of its tenant, and those without an agent when asked": async (fixture) => {
+    const { thread, tenant, fresh } = fixture;
+    const node = await startNode(fixture, "ada");
+    const { runnable } = node.store;
+    if (runnable === undefined) return;
+    const { lease, agent } = node;
+    await node.database.tenant(fresh("other")).post(thread, { id: "c1", type: "ask" }, { agent });
+    await node.store.post(fresh("unnamed"), { id: "c1", type: "ask" });
+    await node.post(thread, "c1");
+    const ofOthers = { lease, agents: [fresh("none")], limit: 10 };
+    equal(await node.database.runnable.take(ofOthers), [], "threads of an agent that has none");
+    const own = await runnable.take({ lease, agents: [agent], limit: 10 });
+    equal(
+      own.map((one) => [one.tenant, one.threadId]),
+      [[tenant, thread]],
+      "threads of the agent",
+    );
+    const unnamed = await runnable.take({ lease, agents: [agent], unnamed: true, limit: 10 });
+    equal(
+      unnamed.map((one) => [one.tenant, one.threadId]),
+      [[tenant, fresh("unnamed")]],
+      "threads without an agent",
+    );
+    equal(
+      (await node.take()).map((one) => one.tenant),
+      [fresh("other")],
+      "threads of the database",
+    );
+  },
+
   "within a tenant the highest priority comes first, then the longest wait": async (fixture) => {
     const { fresh } = fixture;
     const node = await startNode(fixture, "ada");

@@ -4,6 +4,7 @@ import { StoreError } from "../../stores/errors.ts";
 import type { Lease, LeaseOptions, Leases } from "../../stores/lease.ts";
 import type * as Port from "../../stores/port.ts";
 import type { ThreadStore } from "../../stores/port.ts";
+import type { Runnable, TakenThread, TakeOptions } from "../../stores/runnable.ts";
 import type { UsageDay } from "../../stores/usage-day.ts";
 import type { WaitingPage } from "../../stores/waiting-call.ts";
 import type { Entry, EntryInput } from "../../thread/entry.ts";
@@ -148,6 +149,15 @@ export class FaultyStore implements FaultStore {
   endLease(leases: Leases, lease: Port.LeaseKey, options?: Port.CallOptions): Promise<void> {
     const write = { method: "endLease", name: (lease as Lease | null)?.node } as const;
     return this.#write(write, () => leases.end(lease, options));
+  }
+
+  get runnable(): Runnable | undefined {
+    const { runnable } = this.#store;
+    return runnable && { take: (options) => this.take(runnable, options) };
+  }
+
+  take(runnable: Runnable, options: TakeOptions): Promise<readonly TakenThread[]> {
+    return this.#write({ method: "take", name: undefined }, () => runnable.take(options));
   }
 
   putBlob(content: JsonValue | Uint8Array, options?: Port.PutBlobOptions): Promise<string> {

@@ -161,6 +161,16 @@ export const scheduling: Readonly<Record<string, Readonly<Record<string, Databas
       take: memoryDatabaseDriver(database, () => Date.now() + 3_600_000).take,
       lease: memoryDatabaseDriver(database, () => Date.now() + 3_600_000).lease,
     }),
+    "takes threads of other tenants for a store": (sound) => ({
+      tenant: (name) => ({ ...sound.tenant(name), take: (query) => sound.take(query) }),
+    }),
+    "takes no thread without an agent": (sound) => ({
+      tenant: (name) => ({
+        ...sound.tenant(name),
+        take: (query) => sound.take({ ...query, tenant: name, unnamed: false }),
+      }),
+    }),
+    "takes threads without an agent unasked": (sound) => ({ take: (query) => sound.take({ ...query, unnamed: true }) }),
     "takes threads of any agent": (sound) => ({ take: (query) => sound.take({ ...query, agents: undefined }) }),
     "takes no thread of a lease that has expired": (sound, database) => ({
       async take(query) {
