@@ -269,6 +269,7 @@ export class AgentHost<Agent extends AnyAgent = AnyAgent> extends ThreadCommands
    * of the host).
    *
    * @example
+   * const host = AgentHost.create({ agent: defineAgent({ model: scriptedModel(["4"]) }), store: memoryStore() });
    * host.work({ concurrency: 20 });
    */
   work(

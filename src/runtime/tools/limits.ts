@@ -96,14 +96,15 @@ export function places(limit: () => number): Places {
     const enter = (): void => resolve(true);
     const giveUp = (): void => void (waiting.delete(enter) && resolve(false));
     waiting.add(enter);
-    fill();
     if (signal?.aborted) giveUp();
     signal?.addEventListener("abort", giveUp, { once: true });
     return promise.finally(() => signal?.removeEventListener("abort", giveUp));
   };
   return {
     async run(work, signal) {
-      const hasPlace = await turn(signal);
+      let hasPlace = used < limit();
+      if (hasPlace) used++;
+      else hasPlace = await turn(signal);
       try {
         return await work();
       } finally {
