@@ -15,7 +15,10 @@ interface Asked {
   readonly abortSignal?: AbortSignal;
 }
 
-/** Answers at once. To "pay" it calls the tool that needs an approval, and to "talk" it streams words for ten seconds. */
+/** The model calls that run in this process. */
+export const modelCalls = { now: 0, most: 0 };
+
+/** Answers at once, or to "slow" after 20 ms. To "pay" it calls the tool that needs an approval, and to "talk" it streams words for ten seconds. */
 function model() {
   return {
     specificationVersion: "v4" as const,
@@ -28,9 +31,19 @@ function model() {
       const hasResult = prompt.at(-1)?.role === "tool";
       const parts: Iterable<object> | AsyncIterable<object> =
         asked.includes("pay") && !hasResult ? paying() : talking(asked.includes("talk") ? WORDS : 1, abortSignal);
-      return { stream: ReadableStream.from<object>(parts) };
+      return { stream: ReadableStream.from<object>(counted(parts, asked.includes("slow") ? 20 : 0)) };
     },
   };
+}
+
+async function* counted(parts: Iterable<object> | AsyncIterable<object>, delayMs: number) {
+  modelCalls.most = Math.max(modelCalls.most, ++modelCalls.now);
+  try {
+    if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs));
+    yield* parts;
+  } finally {
+    modelCalls.now--;
+  }
 }
 
 function* paying() {

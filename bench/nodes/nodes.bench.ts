@@ -13,13 +13,14 @@ import { Scratch } from "../support/scratch.ts";
 import { median, percentile } from "../support/statistics.ts";
 import type { Row, Table } from "../support/table.ts";
 import { agent, storeOf } from "./agent.ts";
+import { workers } from "./workers.ts";
 
 const HELP = `The nodes bench: calls of one process for a thread that another process holds.
 
   npm run bench -- nodes [options]
   node bench/nodes/nodes.bench.ts [options]      after npm run build
 
-  --only=<ids>     of: sqlite, postgres, throughput
+  --only=<ids>     of: sqlite, sqlite-workers, postgres, postgres-workers, throughput
   --quick          5 calls of each kind instead of 100
   --json           one JSON object instead of text
   --check          exit code 1 when a budget is missed
@@ -101,10 +102,19 @@ async function run({ quick, only, dir, json, check }: Options): Promise<void> {
   const repeats = quick ? 5 : 100;
   const measured: Readonly<Record<string, () => Promise<Table>>> = {
     sqlite: () => measure("sqlite", "One file of SQLite", scratch.file("nodes.db"), repeats),
+    "sqlite-workers": () => workers("sqlite", "One file of SQLite", scratch.file("workers.db")),
     postgres: async () => {
       const database = await postgresDatabase();
       try {
         return await measure("postgres", `Postgres ${database.version}`, database.url, repeats);
+      } finally {
+        await database.drop();
+      }
+    },
+    "postgres-workers": async () => {
+      const database = await postgresDatabase();
+      try {
+        return await workers("postgres", `Postgres ${database.version}`, database.url);
       } finally {
         await database.drop();
       }
