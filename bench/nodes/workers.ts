@@ -12,7 +12,7 @@ const LOST = 20;
 const ASKS = 300;
 const CONCURRENCY = 32;
 
-/** What a host that works does: it takes the threads of a killed process, and limits its model calls. */
+/** A host that works takes the threads of a killed process, and limits its model calls. */
 export async function workers(id: string, title: string, url: string): Promise<Table> {
   const store = storeOf(url);
   const holder = fork(CHILD, [url]);

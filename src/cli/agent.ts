@@ -39,10 +39,16 @@ function offlineDemo({ env }: Io): AnyAgent {
 }
 
 async function agentIn(io: Io, file: string): Promise<AnyAgent> {
+  const [agent] = await agentsIn(io, file);
+  return agent;
+}
+
+/** All agents that the file exports, its default first, then `agent`. */
+export async function agentsIn(io: Io, file: string): Promise<readonly [AnyAgent, ...AnyAgent[]]> {
   const module = await loaded(io, file);
-  const exports = [module["default"], module["agent"], ...Object.values(module)];
-  const agent = exports.find(isAgent);
-  if (agent !== undefined) return agent;
+  const exports = new Set([module["default"], module["agent"], ...Object.values(module)]);
+  const [agent, ...others] = [...exports].filter(isAgent);
+  if (agent !== undefined) return [agent, ...others];
   throw new CliError({
     code: "agent_missing",
     exit: EXIT.usage,

@@ -36,6 +36,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import("./commands/ask.ts")).ask,
   },
   {
+    name: "worker",
+    group: "Run",
+    summary: "Run the threads that no process has, of any store",
+    load: async () => (await import("./commands/worker.ts")).worker,
+  },
+  {
     name: "threads",
     group: "Look",
     summary: "List the threads",

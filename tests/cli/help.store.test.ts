@@ -12,6 +12,7 @@ const BEFORE: { readonly [name: string]: (cwd: string) => Promise<void> } = {
   approve: waiting,
   deny: waiting,
   cancel: waiting,
+  worker: async (cwd) => writeFileSync(join(cwd, "agent.ts"), AGENT),
   answer: async (cwd) => {
     writeFileSync(join(cwd, "agent.ts"), AGENT);
     await run(["ask", "How warm is it?", "--agent", "agent.ts"], { cwd });
@@ -24,6 +25,8 @@ const BEFORE: { readonly [name: string]: (cwd: string) => Promise<void> } = {
     for (const text of ["And times 2?", "And plus 1?"]) await run(["ask", "-t", "last", text], { cwd });
   },
 };
+/** Commands that run until they are interrupted, and what they write when they are ready. */
+const SERVES: { readonly [name: string]: RegExp } = { studio: /http:/, worker: /^Working on/ };
 /** Ends with something else than 0, and says so. */
 const CODES: { readonly [name: string]: number } = { steer: 4 };
 
@@ -59,7 +62,8 @@ describe("help", () => {
         cwd,
         ...(given !== undefined && { stdin: given }),
         onWrite: (text, interrupt) => {
-          const isUp = name === "studio" ? /http:/.test(text) : words.includes("--follow") && /^\d+ /.test(text);
+          const isUp =
+            SERVES[name] !== undefined ? SERVES[name].test(text) : words.includes("--follow") && /^\d+ /.test(text);
           if (isUp) queueMicrotask(interrupt);
         },
       }),

@@ -6,6 +6,7 @@ import { validateMessages } from "heddle/providers";
 import { expect, onTestFinished, test } from "vitest";
 import { openAt } from "../support/open-at.ts";
 import { fastFolder } from "../support/temp-folder.ts";
+import { AGENT } from "./support/examples.ts";
 import { Heddle, heddle } from "./support/process.ts";
 
 const ESCAPE = "\u001b";
@@ -75,6 +76,31 @@ test("Ctrl-C in the middle of an answer cancels it, keeps the text so far, and l
     expect(validateMessages(messages.slice(0, -1), provider)).toEqual([]);
   const next = await heddle(["ask", "--thread", "last", "What is 2 + 2?"], cwd, QUICK);
   expect(next).toMatchObject({ code: 0, stdout: "2 + 2 is **4**.\n" });
+});
+
+test("a worker runs posted asks; what a killed one has left, another one finishes; SIGTERM ends it with 0", async () => {
+  const cwd = fastFolder();
+  const store = await storeIn(cwd);
+  const exporting = (name: string, script: string): void =>
+    writeFileSync(
+      join(cwd, name),
+      AGENT.replace(/model: .*\n/, `model: scriptedModel(${script}, { order: "any" }),\n`),
+    );
+  exporting("slow.ts", '[{ text: "Co", hang: true }]');
+  exporting("quick.ts", '["Cold.", "Cold."]');
+  const statusOf = async (id: string) => (await store.load(id))?.metadata["status"];
+  await store.post("thread_1", { id: "req_1", type: "ask", content: "How warm is it?" });
+  const slow = new Heddle(["worker", "slow.ts"], cwd);
+  await expect.poll(() => statusOf("thread_1")).toBe("running");
+  slow.child.kill("SIGKILL");
+  await slow.ended;
+  const quick = new Heddle(["worker", "quick.ts", "--concurrency", "1", "--json"], cwd);
+  await store.post("thread_2", { id: "req_2", type: "ask", content: "And now?" });
+  for (const id of ["thread_1", "thread_2"]) await expect.poll(() => statusOf(id)).toBe("completed");
+  quick.child.kill("SIGTERM");
+  const { code, stdout, stderr } = await quick.ended;
+  expect(code, stderr).toBe(0);
+  expect(JSON.parse(stdout)).toEqual({ agents: ["sensors"], store: "sqlite", concurrency: 1 });
 });
 
 test("Ctrl-C stops a Studio, and it has printed one address", async () => {

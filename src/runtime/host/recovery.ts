@@ -92,7 +92,7 @@ export class Recovery<Agent extends AnyAgent> {
     this.#worker = new Worker({
       ...{ store, runnable: store.runnable, lease, holder, ports, stopped, concurrency },
       agents: chosen ?? [...agents.keys()],
-      unnamed: chosen === undefined && agents.size === 1,
+      unnamed: chosen === undefined && agents.only !== undefined,
       busy: () => threads.busy,
       start: (threadId) => threads.takeOver(threadId),
       failed: (threadId, error) => this.#report(threadId, error),
