@@ -1,5 +1,6 @@
 // The cost of starting a program: `npm run bench -- start`, or with --help. Needs the built package.
 import { fileURLToPath } from "node:url";
+import { postgresDatabase } from "../log/postgres-database.ts";
 import { Budgets } from "../support/budgets.ts";
 import { runScript } from "../support/child.ts";
 import type { Lap, Result } from "../support/lap.ts";
@@ -12,7 +13,8 @@ import { Scratch } from "../support/scratch.ts";
 import { median } from "../support/statistics.ts";
 import type { Table } from "../support/table.ts";
 
-const HELP = `The start bench: the import of heddle and its first answer, beside the AI SDK, each in a fresh process.
+const HELP = `The start bench: the import of heddle and its first answer, beside the AI SDK, each in a fresh process;
+and a messenger bot that lives for one update, beside the same bot on plain tables.
 
   npm run bench -- start [options]
   node bench/start/start.bench.ts [options]      after npm run build
@@ -22,6 +24,7 @@ const HELP = `The start bench: the import of heddle and its first answer, beside
   --check          exit code 1 when a budget is missed
   --help           this text`;
 
+const BOT = fileURLToPath(new URL("bot-child.ts", import.meta.url));
 const CHILD = fileURLToPath(new URL("start-child.ts", import.meta.url));
 
 const options = readOptions(process.argv.slice(2), HELP);
@@ -39,7 +42,59 @@ async function run({ quick, dir, json, check }: Options): Promise<void> {
   } catch (error) {
     report.fail("start", error);
   }
+  const rounds = quick ? 3 : 21;
+  const files = { heddle: scratch.file("heddle.db"), plain: scratch.file("plain.db") };
+  try {
+    report.add(await bot("sqlite", "SQLite", rounds, files));
+    const database = await postgresDatabase();
+    try {
+      const { url } = database;
+      report.add(await bot("postgres", `Postgres ${database.version}`, rounds, { heddle: url, plain: url }));
+    } finally {
+      await database.drop();
+    }
+  } catch (error) {
+    report.fail("bot", error);
+  }
   report.finish((performance.now() - started) / 1000);
+}
+
+/** A bot that lives for one update, with a chat of ten turns, beside the same bot on plain tables. */
+async function bot(
+  id: string,
+  title: string,
+  rounds: number,
+  urls: { readonly heddle: string; readonly plain: string },
+) {
+  for (const name of ["heddle", "plain"] as const) await runScript(BOT, [name, urls[name], "--history"]);
+  const update = (name: "heddle" | "plain") => async (): Promise<Lap> => {
+    const { ms } = await runScript<{ ms: number }>(BOT, [name, urls[name], crypto.randomUUID()]);
+    return { operations: 1, ms, each: [ms] };
+  };
+  const { heddle, plain } = await race({ heddle: update("heddle"), plain: update("plain") }, { rounds });
+  const ratio = heddle.over(plain);
+  const table: Table = {
+    id: `bot-${id}`,
+    title: `${title}: a bot that lives for one update, to the first text, the medians of ${rounds} rounds`,
+    columns: [
+      { key: "p50", label: "clock", unit: "ms" },
+      { key: "ratio", label: "ours to it", unit: "times" },
+    ],
+    rows: [
+      { name: "heddle: host.ask", values: { p50: heddle.p50 } },
+      { name: "ai: streamText and plain tables", values: { p50: plain.p50, ratio } },
+    ],
+    checks: [
+      new Budgets("start").atMost("botToPlainTables", ratio, {
+        what: `bot to the first text, ${id}, to plain tables`,
+        unit: "times",
+      }),
+    ],
+    notes: [
+      "A chat of ten turns. Both store the message durably before they call the model. Without the start of Node.",
+    ],
+  };
+  return table;
 }
 
 async function start(rounds: number, budgets: Budgets): Promise<Table> {
