@@ -76,7 +76,7 @@ async function plainPostgres(): Promise<number> {
   const sql = postgres(url, { max: 1, onnotice: () => {} });
   const ms = await plain(async () => {
     if (what === "--history")
-      await sql`create table messages (at bigserial, id text primary key, chat text, role text, content text)`;
+      await sql`create table messages (at bigint generated always as identity, id text primary key, chat text, role text, content text)`;
     return {
       add: async (id, role, content) =>
         (

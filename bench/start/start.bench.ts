@@ -13,8 +13,8 @@ import { Scratch } from "../support/scratch.ts";
 import { median } from "../support/statistics.ts";
 import type { Table } from "../support/table.ts";
 
-const HELP = `The start bench: the import of heddle and its first answer, beside the AI SDK, each in a fresh process;
-and a messenger bot that lives for one update, beside the same bot on plain tables.
+const HELP = `The start bench: the import of heddle and its first answer, beside the AI SDK, each in a fresh process.
+Also a messenger bot that lives for one update, beside the same bot on plain tables.
 
   npm run bench -- start [options]
   node bench/start/start.bench.ts [options]      after npm run build

@@ -18,16 +18,22 @@ const DATABASES: readonly [string, (at: { readonly clock: () => number }) => Thr
 /** A store whose process can die: from then on it sends nothing. */
 function mortal(store: ThreadStore): { readonly store: ThreadStore; readonly die: () => void } {
   let isDead = false;
-  const { leases } = store;
-  if (leases === undefined) return expect.fail("the store has leases");
+  const { leases, runnable } = store;
+  if (leases === undefined || runnable === undefined) return expect.fail("the store has leases");
   const never = new Promise<never>(() => undefined);
   const alive = <Method extends (...args: never[]) => Promise<unknown>>(method: Method): Method =>
     ((...args: never[]) => (isDead ? never : method(...args))) as Method; // the same signature
   const { append, release } = store;
-  const { renew, end } = leases;
-  const own = { ...leases, renew: alive(renew), end: alive(end) };
+  const { start, renew, end } = leases;
+  const own = { start: alive(start), renew: alive(renew), end: alive(end) };
   return {
-    store: { ...store, append: alive(append), release: alive(release), leases: own },
+    store: {
+      ...store,
+      append: alive(append),
+      release: alive(release),
+      leases: own,
+      runnable: { take: alive(runnable.take) },
+    },
     die: () => {
       isDead = true;
     },
@@ -186,6 +192,28 @@ describe.each(DATABASES)("a host that works, on %s,", (_name, open) => {
     await pass(at, 60_000);
     expect(at.warnings).toHaveLength(2);
     await at.end(host.stop());
+  });
+
+  test("a process that dies while it gives a thread back leaves it to another one", async () => {
+    const { at, stateOf } = await world();
+    const { store, die } = mortal(at.store);
+    await at.store.post("thread_1", { id: "req_1", type: "ask", content: "Hi." });
+    const load = (): Promise<never> => Promise.reject(new Error("It is damaged."));
+    const pending: ThreadStore["pending"] = (...query) => {
+      die();
+      return store.pending(...query);
+    };
+    const first = at.host({ agent: agentOf([]), store: { ...store, load, pending }, holder: "one" });
+    first.work();
+    await at.settled();
+    expect(at.warnings).toHaveLength(1);
+    const second = at.host({ agent: agentOf(["Hello."]), holder: "two" });
+    second.work();
+    await pass(at, LEASE_MS - LOOK_MS);
+    expect(await at.store.pending("thread_1")).toHaveLength(1);
+    await pass(at, 2 * LOOK_MS);
+    expect(await stateOf(second, "thread_1", "req_1")).toBe("Hello.");
+    await at.end(second.stop());
   });
 
   test("two hosts that work share the threads, and each request is made once", async () => {

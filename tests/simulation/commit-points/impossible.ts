@@ -32,6 +32,8 @@ export const KILLED_ELSEWHERE: Readonly<Record<string, string>> = {
     "it sends calls and takes them back: tests/runtime/host/killed-calls.store.test.ts ends the holder around each",
   "src/runtime/host/titles.ts append":
     "a title that a process did not write is made after the next answer: tests/runtime/host/titles.test.ts",
+  "src/runtime/host/worker.ts":
+    "it gives a thread back that it could not start: tests/runtime/host/worker.store.test.ts ends the process in between",
   "src/runtime/own-loop/loop-log.ts append":
     "the loop belongs to its caller: tests/runtime/own-loop/thread-loop.test.ts ends it at each write and asks again",
   "src/runtime/perform/answer.ts post": "it reads the outcome of a row that is there",
