@@ -118,7 +118,7 @@ export class AgentHost<Agent extends AnyAgent = AnyAgent> extends ThreadCommands
       this.#recovery.placeIsFree();
       if (kind === "request_completed") titles?.answered(threadId, agent);
     };
-    const modelPlaces = places(() => this.#recovery.concurrency);
+    const modelPlaces = places(() => this.#recovery.concurrency, stopped);
     const parts = { ports: this.#ports, due: this.#due, stopped };
     this.#threads = new LiveThreads(this.#agents, options, { ...parts, ended, modelPlaces });
     this.#recovery = new Recovery(options, {

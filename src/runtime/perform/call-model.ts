@@ -21,7 +21,7 @@ import { hookAnswer } from "../time-limits.ts";
 import { pause } from "../timers.ts";
 import { costOf, spentWith } from "./check-exchange.ts";
 import { prepareStep, repairCalls } from "./prepare-step.ts";
-import { hookLimitOf, inPlace, makeMissing, mayStart, type Scene } from "./scene.ts";
+import { hookLimitOf, inPlace, makeMissing, mayStart, NOT_CALLED, type Scene } from "./scene.ts";
 
 /** The result of a call: the next signal, and values that only the loop has. */
 interface CallResult {
@@ -30,14 +30,18 @@ interface CallResult {
   readonly thrown?: { readonly error: unknown; readonly code: string };
 }
 
-/** Makes a model call. Its answer or its failure is the next signal. */
-export async function callModel(scene: Scene, directive: LlmStream, request: LiveRequest): Promise<CallResult> {
+/** Makes a model call. Its answer or its failure is the next signal. Undefined: it was not made, because the host stops. */
+export async function callModel(
+  scene: Scene,
+  directive: LlmStream,
+  request: LiveRequest,
+): Promise<CallResult | undefined> {
   const { callId } = directive;
   let span: ModelSpan | undefined;
   const kept = scene.blobs.putAll(directive.blobs);
   kept.catch(() => undefined); // awaited before the call is recorded
   let sent: SentMessages | undefined;
-  const called = async (): Promise<CallResult> => {
+  const called = async (): Promise<CallResult | undefined> => {
     try {
       const { lost, isNewContext } = await makeMissing(scene, request.id);
       if (lost !== undefined) throw new RequestError({ ...lost, requestId: request.id });
@@ -81,11 +85,12 @@ export async function callModel(scene: Scene, directive: LlmStream, request: Liv
         : failureOf(error, { code: "request_transform_failed", message: "transformRequest threw an error." });
       const { code } = failure;
       // An abort is not an error.
-      if (!request.abort.signal.aborted)
+      if (!request.abort.signal.aborted && error !== NOT_CALLED)
         scene.onError(error, { code, threadId: scene.threadId, requestId: request.id });
       const partial = isOfModel ? error.partial : undefined;
       const { usage = {} } = partial ?? {};
       span?.failed(failure, usage, await costBy(scene, usage, request, sent?.model));
+      if (error === NOT_CALLED) return undefined;
       const isRetried = isOfModel && failure.retryable;
       const retry = isRetried
         ? { ...retryIn(scene, failure), ...(await spentBy(scene, partial?.usage ?? {}, request, sent?.model)) }
@@ -94,7 +99,9 @@ export async function callModel(scene: Scene, directive: LlmStream, request: Liv
       return { signal, thrown: { error, code } };
     }
   };
-  const { signal, ...notes } = await called();
+  const result = await called();
+  if (result === undefined) return undefined;
+  const { signal, ...notes } = result;
   await kept; // the record must not name a blob that is not stored, so this failure is one of the store
   const facts = { ...(sent && { sent }), eventSeq: request.eventSeq, ...scene.worked() };
   return { signal: { ...signal, ...facts }, ...notes };

@@ -16,6 +16,7 @@ import type { ErrorOrigin } from "../callbacks.ts";
 import type { RemoteCall } from "../live/live.ts";
 import type { RuntimePorts } from "../ports.ts";
 import type { LiveRequest } from "../request/request.ts";
+import { RequestError } from "../request/request-error.ts";
 import type { Holder } from "../session/holder.ts";
 import type { ThreadBlobs } from "../session/thread-blobs.ts";
 import type { Tokens } from "../session/tokens.ts";
@@ -109,13 +110,24 @@ export async function mayStart(scene: Scene, { abort: { signal } }: LiveRequest)
   return isHeld && !signal.aborted;
 }
 
-/** Makes a model call when the host has a place for it. Without a host, or before its `work`, at once. */
+/** The model was not called: the host stops. */
+export const NOT_CALLED = new RequestError({
+  code: "server_stopped",
+  message: "This host was stopped before the call.",
+});
+
+/** Makes a model call when the host has a place for it. Without a host, or before its `work`, at once. Throws `NOT_CALLED`. */
 export function inPlace<Result>(
   { modelPlaces }: Scene,
   signal: AbortSignal,
   call: () => Promise<Result>,
 ): Promise<Result> {
-  return modelPlaces === undefined ? call() : modelPlaces.run(call, signal);
+  if (modelPlaces === undefined) return call();
+  const begun = async (): Promise<Result> => {
+    if (modelPlaces.isOver) throw NOT_CALLED;
+    return call();
+  };
+  return modelPlaces.run(begun, signal);
 }
 
 /** The code of a tool, and the hash of the specification that it was registered with. */

@@ -20,20 +20,21 @@ import { RequestError } from "../request/request-error.ts";
 import type { SummarySpan } from "../telemetry/telemetry.ts";
 import { hookAnswer, summaryWaitMs, untilAborted } from "../time-limits.ts";
 import { costOf, spentWith } from "./check-exchange.ts";
-import { inPlace, type Scene } from "./scene.ts";
+import { inPlace, NOT_CALLED, type Scene } from "./scene.ts";
 
-/** Writes a summary. The summary or the failure is the next signal. */
+/** Writes a summary. The summary or the failure is the next signal. Undefined: the model was not called, because the host stops. */
 export async function summarize(
   scene: Scene,
   directive: Summarize,
   signal: AbortSignal | undefined,
-): Promise<{ readonly signal: Extract<Signal, { type: "summary_result" | "summary_failed" | "notice" }> }> {
+): Promise<{ readonly signal: Extract<Signal, { type: "summary_result" | "summary_failed" | "notice" }> } | undefined> {
   const { requestId, lane, range, maxTokens, model, meta } = directive;
   const outcome =
     meta === undefined
       ? await writeSummary(scene, range, { lane, requestId, model, maxTokens, signal })
       : await requestedSummary(scene, { ...directive, meta }, signal);
   if (outcome === undefined) return { signal: { type: "notice" } };
+  if (!outcome.ok && outcome.error === NOT_CALLED) return undefined;
   const { call } = outcome.ok ? outcome.summary : outcome;
   const used = { model: typeof call?.["model"] === "string" ? call["model"] : undefined, usage: recordedUsage(call) };
   const spent = requestId === undefined ? {} : await spentWith(scene, used, signal);

@@ -65,21 +65,22 @@ function withoutValue(why: StopReason): { readonly type: "timeout" | "aborted" }
 /** Runs work concurrently, up to a limit. */
 export interface Places {
   /**
-   * Starts the work when a place is free. Works that wait get their places in the order of the calls. When the signal aborts,
-   * the work starts without a place.
+   * Starts the work when a place is free. Works that wait get their places in the order of the calls. When the signal aborts, or
+   * the places are over, the work starts without a place.
    */
   run<Result>(work: () => Promise<Result>, signal?: AbortSignal): Promise<Result>;
+  readonly isOver: boolean;
 }
 
 /**
- * Places for so many works at once. The limit may change; work that runs is never stopped.
+ * Places for so many works at once. The limit may change; work that runs is never stopped. They are over when `over` aborts.
  *
  * @example
  * const two = places(() => 2);
  * const squares = await Promise.all([1, 2, 3].map((n) => two.run(async () => n * n)));
  */
-export function places(limit: () => number): Places {
-  const waiting = new Set<() => void>();
+export function places(limit: () => number, over?: AbortSignal): Places {
+  const waiting = new Set<(hasPlace: boolean) => void>();
   let used = 0;
   /** Passes free places to the works that have waited longest. */
   const fill = (): void => {
@@ -87,20 +88,26 @@ export function places(limit: () => number): Places {
       if (used >= limit()) return;
       waiting.delete(enter);
       used++;
-      enter();
+      enter(true);
     }
   };
   /** Resolves with a place, or without one when the signal aborts. */
   const turn = async (signal: AbortSignal | undefined): Promise<boolean> => {
     const { promise, resolve } = Promise.withResolvers<boolean>();
-    const enter = (): void => resolve(true);
-    const giveUp = (): void => void (waiting.delete(enter) && resolve(false));
-    waiting.add(enter);
+    const giveUp = (): void => void (waiting.delete(resolve) && resolve(false));
+    waiting.add(resolve);
     if (signal?.aborted) giveUp();
     signal?.addEventListener("abort", giveUp, { once: true });
     return promise.finally(() => signal?.removeEventListener("abort", giveUp));
   };
+  over?.addEventListener("abort", () => {
+    for (const enter of waiting) enter(false);
+    waiting.clear();
+  });
   return {
+    get isOver() {
+      return over?.aborted === true;
+    },
     async run(work, signal) {
       let hasPlace = used < limit();
       if (hasPlace) used++;

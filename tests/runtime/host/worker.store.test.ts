@@ -158,6 +158,33 @@ describe.each(DATABASES)("a host that works, on %s,", (_name, open) => {
     await at.end(host.stop());
   });
 
+  test("a stop begins no call that waits for a place, and the next host makes each of them once", async () => {
+    const { at } = await world();
+    const { model, seen, open: openAll } = gated(6);
+    const host = at.host({ agent: agentOf(model) });
+    host.work({ concurrency: 2 });
+    for (let n = 0; n < 6; n++) {
+      const { result } = await at.end(host.ask(`thread_${n}`, "Go.", { requestId: `req_${n}` }));
+      result.catch(() => undefined); // four are suspended
+    }
+    await at.settled();
+    const stopped = host.stop({ graceMs: 60_000 });
+    await at.settled();
+    openAll();
+    await at.settled();
+    await stopped;
+    expect(seen).toEqual({ now: 0, most: 2, all: 2 });
+    const { model: rest, seen: seenNext, open: openNext } = gated(6);
+    openNext();
+    const next = at.host({ agent: agentOf(rest) });
+    next.work();
+    await pass(at, 2 * LOOK_MS);
+    expect(seenNext.all).toBe(4);
+    const { threads } = await at.store.list();
+    expect(threads.map(({ status }) => status)).toEqual(Array.from({ length: 6 }, () => "completed"));
+    await at.end(next.stop());
+  });
+
   test("leaves threads of other agents, other tenants and living holders", async () => {
     const { at, database } = await world();
     const [mine, theirs] = [database.tenant("t"), database.tenant("other")];
