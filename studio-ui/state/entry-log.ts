@@ -25,10 +25,15 @@ export class EntryLog {
     return this.#pages.get(Math.floor(seq / PAGE))?.[seq % PAGE];
   }
 
-  /** Returns the loaded entries that end at `to`: back to `from`, or to the first entry that is not loaded. */
+  /**
+   * Returns the loaded entries that end at `to`: back to `from`, or to the first entry that is not loaded. Entries at the end that
+   * are still coming are left out, so that the others stay visible.
+   */
   loadedBack(from: number, to: number): Entry[] {
     const found: Entry[] = [];
-    for (let seq = to; seq >= from; seq--) {
+    let last = to;
+    while (last > from && this.get(last) === undefined) last--;
+    for (let seq = last; seq >= from; seq--) {
       const entry = this.get(seq);
       if (entry === undefined) break;
       found.push(entry);

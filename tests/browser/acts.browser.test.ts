@@ -134,12 +134,12 @@ describe.runIf(chromium)("Words while it runs", () => {
       await shoot(page, "queued");
       expect(await seriousViolations(page)).toEqual([]);
       clock.pass(Number.POSITIVE_INFINITY);
+      const texts = () => page.locator(".turn.user .bubble").allTextContents();
+      await expect
+        .poll(texts)
+        .toEqual(["Add up the numbers from 1 to 30, one call at a time.", "What is 6 * 6?", "What is 5 * 5?"]);
       await atRest(page);
-      expect(await page.locator(".turn.user .bubble").allTextContents()).toEqual([
-        "Add up the numbers from 1 to 30, one call at a time.",
-        "What is 6 * 6?",
-        "What is 5 * 5?",
-      ]);
+      expect(await texts()).toHaveLength(3);
       expect(await page.locator(".turn-kind").allTextContents()).toEqual(["steer", "follow up"]);
       const said = (await page.locator(".turn.assistant .markdown").allTextContents()).join(" ");
       expect(said).toMatch(/6 \* 6 is 36.*5 \* 5 is 25/);
