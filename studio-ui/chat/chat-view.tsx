@@ -42,6 +42,8 @@ export function ChatView({ thread }: { readonly thread: OpenThread }) {
   const isEmpty = log.rev.value === 0 && live.value === undefined;
   const last = lastSteps(items.value);
   const isComing = entries.value.length === 0 && log.rev.value > 0;
+  // Otherwise entries at the end are still coming.
+  const isWhole = log.rev.value === 0 || entries.value.at(-1)?.seq === log.rev.value - 1;
   return (
     <section class="chat" aria-label="Chat">
       <Scroller thread={thread} length={items.value.length}>
@@ -63,7 +65,7 @@ export function ChatView({ thread }: { readonly thread: OpenThread }) {
         <LiveTurn thread={thread} />
       </Scroller>
       <Announcer
-        ended={live.value?.state === "done" ? live.value.requestId : undefined}
+        ended={live.value?.state === "done" && isWhole ? live.value.requestId : undefined}
         waiting={waiting.size}
         items={items.value}
       />
