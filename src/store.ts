@@ -1,5 +1,6 @@
 import "./thread/node-version.ts";
 
+export type { Bus } from "./stores/bus.ts";
 export type {
   Command,
   CommandInput,

@@ -39,6 +39,7 @@ export function defineStore(driver: StoreDriver, options: StoreOptions = {}): Th
     ...recordMethods(context),
     ...verifyMethods(context),
     ...waitingMethods(context),
+    bus: driver.bus,
     close: () => context.close(),
   };
 }

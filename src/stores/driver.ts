@@ -1,3 +1,4 @@
+import type { Bus } from "./bus.ts";
 import type { LeaseKey, ListOrder } from "./port.ts";
 import type { RefsFilter } from "./row-filter.ts";
 import type { TakenThread } from "./runnable.ts";
@@ -349,6 +350,12 @@ export interface StoreDriver {
    * `changedThreads`. Without this method the store wakes the watchers of its own appends, and polls for others.
    */
   onChange?(wake: (threadIds?: readonly string[], postedIds?: readonly string[]) => void): () => void;
+
+  /**
+   * Optional. Carries short messages between the processes that use this tenant. Without it, the answer of a model that another
+   * process calls arrives in larger pieces.
+   */
+  readonly bus?: Bus | undefined;
 
   /**
    * Optional, for speed. The threads with new rows since a position, among them new forks and removed threads, and the new

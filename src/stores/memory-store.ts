@@ -1,5 +1,6 @@
 import { checkName } from "../thread/options.ts";
 import { type Clock, systemRandom } from "../thread/ports.ts";
+import { LocalBuses } from "./bus.ts";
 import { defineStore } from "./define-store.ts";
 import type {
   Change,
@@ -85,6 +86,7 @@ export class MemoryTenant {
   readonly log: MemoryChange[] = [];
   readonly feedEpoch = Array.from(systemRandom(8), (byte) => byte.toString(16).padStart(2, "0")).join("");
   readonly runnable: Map<string, RunnableRow> = new Map();
+  readonly bus = new LocalBuses().of("");
   readonly waiting: Map<string, readonly StoredWaiting[]> = new Map();
   /** By owner, thread, day and model. */
   readonly usage = new Map<string, ThreadUsage>();
@@ -216,6 +218,7 @@ export function memoryDriver(tenant: MemoryTenant, clock: Clock): StoreDriver {
 
   return {
     scheduling: true,
+    bus: tenant.bus,
 
     async transact(threadId, wanted, decide, wantedInboxes = []) {
       const decision = decide(stateOf(threadId, wanted, wantedInboxes));

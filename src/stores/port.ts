@@ -1,6 +1,7 @@
 import type { Entry, EntryInput, Refs } from "../thread/entry.ts";
 import type { JsonObject, JsonValue } from "../thread/json.ts";
 import type { Thread } from "../thread/thread.ts";
+import type { Bus } from "./bus.ts";
 import type {
   Command,
   CommandInput,
@@ -119,6 +120,8 @@ export interface ThreadStore {
   readonly leases: Leases | undefined;
   /** The threads that have something to do and no living holder. Undefined when the driver does not give them out. */
   readonly runnable: Runnable | undefined;
+  /** Short messages between the processes that use this tenant. Undefined when the driver carries none. */
+  readonly bus: Bus | undefined;
 
   /**
    * Puts a command into the inbox of the thread, which need not exist yet. It is durable when the promise resolves. A retry

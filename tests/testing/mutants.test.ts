@@ -13,6 +13,7 @@ import { memoryDatabaseDriver } from "../../src/stores/memory-database.ts";
 import { type MemoryTenant, memoryDriver } from "../../src/stores/memory-store.ts";
 import { blobs } from "./mutants/blobs.ts";
 import { counting } from "./mutants/counting.ts";
+import { hinting } from "./mutants/hinting.ts";
 import { inboxes } from "./mutants/inboxes.ts";
 import { keeping } from "./mutants/keeping.ts";
 import type { Mutation } from "./mutants/mutation.ts";
@@ -20,7 +21,7 @@ import { reading } from "./mutants/reading.ts";
 import { type DatabaseMutation, scheduling } from "./mutants/scheduling.ts";
 import { writing } from "./mutants/writing.ts";
 
-const mutants = Object.entries({ ...writing, ...reading, ...keeping, ...inboxes, ...blobs, ...counting });
+const mutants = Object.entries({ ...writing, ...reading, ...keeping, ...inboxes, ...blobs, ...counting, ...hinting });
 
 describe.each(mutants)("the group %s finds a driver that", (group, mutations) => {
   test.each(Object.entries(mutations))("%s", async (_, mutation) => {

@@ -3,7 +3,7 @@ import { StoreError } from "../errors.ts";
 import type { OnUpgrade } from "../options.ts";
 import { loadLibrary, type Pool, poolFactory, type Sql } from "./connection-pool.ts";
 import { storeError } from "./errors.ts";
-import { Notifications, type Wake } from "./notifications.ts";
+import { type Hearing, Notifications } from "./notifications.ts";
 import type { PostgresSettings } from "./options.ts";
 import { Readers } from "./readers.ts";
 import { migrate } from "./schema/migrate.ts";
@@ -21,7 +21,7 @@ export interface Database {
 /** Stops when the signal aborts, because a server may accept a connection and never answer. */
 export async function openDatabase(
   settings: PostgresSettings,
-  wake: Wake,
+  hearing: Hearing,
   report: (trouble: string) => void,
   onUpgrade: OnUpgrade,
   signal: AbortSignal,
@@ -52,7 +52,7 @@ export async function openDatabase(
       connect: () => added(connect({ max: 1, prepare })).sql,
       onUpgrade,
     });
-    const notifications = new Notifications((work) => readers.read(work), settings.schema, wake);
+    const notifications = new Notifications((work) => readers.read(work), settings.schema, hearing);
     const connectWriter = (onClose: () => void): Pool => connect({ max: 1, prepare, onClose });
     const writers = added(new Writers(() => new Writer(connectWriter, settings, notifications)));
     const { url, listenUrl } = settings;

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { portableSha256 } from "../../thread/encoding.ts";
+import type { JsonValue } from "../../thread/json.ts";
 import type { Sql } from "./connection-pool.ts";
 import type { Readers } from "./readers.ts";
 
@@ -8,13 +9,22 @@ import type { Readers } from "./readers.ts";
  * Reports new rows or commands in these threads of a tenant, and which of them have new commands; undefined: any of them.
  * Without ids, or without a tenant, any thread may have changed.
  */
-export type Wake = (tenant?: string, threadIds?: readonly string[], postedIds?: readonly string[]) => void;
+type Wake = (tenant?: string, threadIds?: readonly string[], postedIds?: readonly string[]) => void;
+
+/** The effects of a notification of another process: watchers wake, and listeners of a tenant get a message. */
+export interface Hearing {
+  readonly wake: Wake;
+  readonly message: (tenant: string, message: JsonValue) => void;
+}
 
 /** The least time between two notifications of a process, because each one costs a statement and wakes all other processes. */
 const GAP_MS = 50;
 
 /** Postgres refuses a payload of 8000 bytes or more. */
 const MAX_PAYLOAD_BYTES = 7999;
+
+/** The most messages that wait to be sent. When the database does not answer, the oldest are dropped. */
+const MAX_MESSAGES = 1000;
 
 /**
  * Reports to this process and others which threads have new rows. A notification is a hint. It is sent after the commit, on a
@@ -23,20 +33,22 @@ const MAX_PAYLOAD_BYTES = 7999;
 export class Notifications {
   readonly #read: Readers["read"];
   readonly #channel: string;
-  readonly #wake: Wake;
+  readonly #hearing: Hearing;
   /** Names this process in its notifications, so that it can ignore them. */
   readonly #node = randomUUID();
   /** The threads to announce, by tenant. */
   readonly #pending = new Map<string, Set<string>>();
+  /** The payloads of messages to send, in order. */
+  readonly #messages: string[] = [];
   /** The last notification, until it is sent. */
   #sent: Promise<void> = Promise.resolve();
   #isSending = false;
   #isListening = false;
 
-  constructor(read: Readers["read"], schema: string, wake: Wake) {
+  constructor(read: Readers["read"], schema: string, hearing: Hearing) {
     this.#read = read;
     this.#channel = channelOf(schema);
-    this.#wake = wake;
+    this.#hearing = hearing;
   }
 
   /** Whether commits of other processes are announced from now on. */
@@ -47,17 +59,27 @@ export class Notifications {
   /** Wakes watchers in this process now and those of others soon, with as few notifications as possible. */
   announce(tenant: string, threadIds: readonly string[], postedIds: readonly string[]): void {
     if (threadIds.length === 0) return;
-    this.#wake(tenant, threadIds, postedIds);
+    this.#hearing.wake(tenant, threadIds, postedIds);
     const pending = this.#pending.get(tenant) ?? new Set();
     this.#pending.set(tenant, pending);
     for (const id of threadIds) pending.add(id);
     if (!this.#isSending) void this.#send();
   }
 
+  /** Sends a message to the other processes, soon. Drops it when this process hears none itself: it would get no answer. */
+  publish(tenant: string, message: JsonValue): void {
+    // Processes of an earlier version read that no thread has changed.
+    const payload = JSON.stringify({ node: this.#node, threads: {}, message: [tenant, message] } satisfies Notice);
+    if (!this.#isListening || !fits(payload)) return;
+    this.#messages.push(payload);
+    if (this.#messages.length > MAX_MESSAGES) this.#messages.shift();
+    if (!this.#isSending) void this.#send();
+  }
+
   /** Sends what is left, without waiting for the gap. */
   async flush(): Promise<void> {
     await this.#sent;
-    if (this.#pending.size > 0) await this.#notify();
+    if (this.#hasNews) await this.#notify();
   }
 
   /**
@@ -67,21 +89,27 @@ export class Notifications {
   listen(sql: Sql): void {
     const subscribed = (): void => {
       this.#isListening = true;
-      this.#wake();
+      this.#hearing.wake();
     };
     sql.listen(this.#channel, (payload) => this.#receive(payload), subscribed).catch(() => {});
   }
 
   #receive(payload: string): void {
     const notice = readNotice(payload);
-    if (notice === undefined) this.#wake();
-    else if (notice.node !== this.#node)
-      for (const [tenant, threadIds] of Object.entries(notice.threads)) this.#wake(tenant, threadIds ?? undefined);
+    if (notice === undefined) this.#hearing.wake();
+    if (notice === undefined || notice.node === this.#node) return;
+    for (const [tenant, threadIds] of Object.entries(notice.threads))
+      this.#hearing.wake(tenant, threadIds ?? undefined);
+    if (notice.message !== undefined) this.#hearing.message(...notice.message);
+  }
+
+  get #hasNews(): boolean {
+    return this.#pending.size > 0 || this.#messages.length > 0;
   }
 
   async #send(): Promise<void> {
     this.#isSending = true;
-    while (this.#pending.size > 0) {
+    while (this.#hasNews) {
       this.#sent = this.#notify();
       await this.#sent;
       await sleep(GAP_MS, undefined, { ref: false });
@@ -90,9 +118,12 @@ export class Notifications {
   }
 
   async #notify(): Promise<void> {
-    const payload = noticeOf(this.#node, this.#pending);
+    const changes = this.#pending.size === 0 ? [] : [noticeOf(this.#node, this.#pending)];
     this.#pending.clear();
-    await this.#read(({ sql }) => sql`select pg_notify(${this.#channel}, ${payload})`).catch(() => {}); // other processes look every 5 s
+    const payloads = [...changes, ...this.#messages.splice(0)];
+    const send: Parameters<Readers["read"]>[0] = ({ sql }) =>
+      sql`select pg_notify(${this.#channel}, payload) from unnest(${payloads}::text[]) as payload`;
+    await this.#read(send).catch(() => {}); // other processes look every 5 s, and a message may be lost
   }
 }
 
@@ -100,6 +131,8 @@ interface Notice {
   readonly node: string;
   /** The changed threads of each tenant; null when they do not fit into a notification. */
   readonly threads: Readonly<Record<string, readonly string[] | null>>;
+  /** A message of a tenant. */
+  readonly message?: readonly [tenant: string, message: JsonValue];
 }
 
 /** Names the threads if they fit into a notification, else the tenants, else nothing. */

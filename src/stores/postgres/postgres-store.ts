@@ -102,6 +102,7 @@ function tenantDriver(database: SharedDatabase, tenant: string): PostgresDriver 
 
   return {
     scheduling: true,
+    bus: database.bus(tenant),
 
     transact(threadId, wanted, decide, inboxes = [], caller = undefined) {
       const call = database.withDeadline((deadline) => {

@@ -1,4 +1,5 @@
 import { untilAborted } from "../abort.ts";
+import { type Bus, LocalBuses } from "../bus.ts";
 import { storeClosed } from "../errors.ts";
 import { reportUpgrade, type UpgradeProgress, upgradeRuns } from "../options.ts";
 import { withDeadline as runWithDeadline, waitAtMost } from "./connection-pool.ts";
@@ -6,7 +7,7 @@ import { type Database, openDatabase } from "./database.ts";
 import { callTimedOut, isTimeout, storeError } from "./errors.ts";
 import { FairQueue } from "./fair-queue.ts";
 import { commitJobs, GroupCommit, type Job } from "./group-commit.ts";
-import type { Notifications } from "./notifications.ts";
+import type { Hearing, Notifications } from "./notifications.ts";
 import type { PostgresSettings } from "./options.ts";
 import type { Scope } from "./tables.ts";
 import type { Transaction } from "./writer.ts";
@@ -34,6 +35,7 @@ export class SharedDatabase {
   readonly #reads: FairQueue;
   /** The stores of each tenant that have watchers. */
   readonly #wakes = new Map<string, Set<WakeTenant>>();
+  readonly #buses = new LocalBuses();
   #notifications: Notifications | undefined;
   /** The upgrade that runs, and when the server last reported it. */
   #upgrade: { readonly progress: UpgradeProgress; readonly seenAt: number } | undefined;
@@ -46,11 +48,14 @@ export class SharedDatabase {
     this.settings = settings;
     this.#resource = new LazyResource({
       open: async (signal) => {
-        const wake = this.#wake.bind(this);
+        const hearing: Hearing = {
+          wake: this.#wake.bind(this),
+          message: (tenant, message) => this.#buses.of(tenant).publish(message),
+        };
         const report = (trouble: string): void => this.#reportPolling(trouble);
         const onUpgrade = (progress: UpgradeProgress): void => this.#reportUpgrade(progress);
         try {
-          const database = await openDatabase(settings, wake, report, onUpgrade, signal);
+          const database = await openDatabase(settings, hearing, report, onUpgrade, signal);
           this.#notifications = database.notifications;
           return database;
         } finally {
@@ -125,6 +130,18 @@ export class SharedDatabase {
     return () => {
       wakes.delete(wake);
       if (wakes.size === 0 && this.#wakes.get(tenant) === wakes) this.#wakes.delete(tenant);
+    };
+  }
+
+  /** The bus of a tenant, over the notifications of the database. */
+  bus(tenant: string): Bus {
+    const { publish, subscribe } = this.#buses.of(tenant);
+    return {
+      subscribe,
+      publish: (message) => {
+        publish(message);
+        this.#notifications?.publish(tenant, message);
+      },
     };
   }
 

@@ -1,5 +1,6 @@
 import { HeddleError } from "../../thread/errors.ts";
 import type { Clock } from "../../thread/ports.ts";
+import { LocalBuses } from "../bus.ts";
 import { liveLease } from "../decide/claim.ts";
 import type {
   DatabaseDriver,
@@ -60,7 +61,7 @@ export function sqliteDriver(
   tenant: string,
   clock: Clock,
   { queries, writer }: Workers = {},
-  { group, knownThreads, take }: SharedWrites = sharedWrites(connection, clock),
+  { group, knownThreads, take, buses }: SharedWrites = sharedWrites(connection, clock),
 ): StoreDriver {
   const commands = new Commands(connection, tenant);
   const forks = new Forks(connection, tenant);
@@ -109,6 +110,7 @@ export function sqliteDriver(
 
   return {
     scheduling: true,
+    bus: buses.of(tenant),
 
     transact,
     lease: leaseChanges(new LeaseTable(connection), group, clock),
@@ -257,6 +259,7 @@ interface SharedWrites {
   readonly group: GroupCommit;
   readonly knownThreads: KnownThreads;
   readonly take: DatabaseDriver["take"];
+  readonly buses: LocalBuses;
 }
 
 function sharedWrites(connection: SqliteConnection, clock: Clock): SharedWrites {
@@ -264,7 +267,7 @@ function sharedWrites(connection: SqliteConnection, clock: Clock): SharedWrites 
   const turns = new Turns(() => String(connection.prepare(sql).get()?.[0] ?? ""));
   const knownThreads = new KnownThreads(connection);
   const group = new GroupCommit(transactionsOf(connection, knownThreads), turns);
-  return { group, knownThreads, take: takeThreads(connection, group, clock) };
+  return { group, knownThreads, take: takeThreads(connection, group, clock), buses: new LocalBuses() };
 }
 
 function transactionsOf(connection: SqliteConnection, knownThreads: KnownThreads): Transactions {

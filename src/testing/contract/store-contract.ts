@@ -1,5 +1,6 @@
 import { appendCases, revisionCases } from "./append-cases.ts";
 import { blobCases, blobUseCases } from "./blob-cases.ts";
+import { busCases } from "./bus-cases.ts";
 import { type ContractCase, type ContractTests, runCase, type StoreSubject } from "./case-fixture.ts";
 import { claimCases, processCases } from "./claim-cases.ts";
 import { concurrencyCases, retryCases } from "./concurrency-cases.ts";
@@ -62,6 +63,7 @@ const GROUPS: Readonly<Record<string, ContractTests>> = {
   consume: consumeCases,
   outcome: outcomeCases,
   signal: signalCases,
+  bus: busCases,
   tenant: tenantCases,
   life: lifetimeCases,
   [PROCESSES]: processCases,

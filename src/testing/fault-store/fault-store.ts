@@ -1,4 +1,5 @@
 import { type RuntimePorts, systemRuntimePorts } from "../../runtime/ports.ts";
+import type { Bus } from "../../stores/bus.ts";
 import type * as Inbox from "../../stores/command.ts";
 import { StoreError } from "../../stores/errors.ts";
 import type { Lease, LeaseOptions, Leases } from "../../stores/lease.ts";
@@ -154,6 +155,11 @@ export class FaultyStore implements FaultStore {
   get runnable(): Runnable | undefined {
     const { runnable } = this.#store;
     return runnable && { take: (options) => this.take(runnable, options) };
+  }
+
+  /** Without faults: any message of a bus may be lost. */
+  get bus(): Bus | undefined {
+    return this.#store.bus;
   }
 
   take(runnable: Runnable, options: TakeOptions): Promise<readonly TakenThread[]> {

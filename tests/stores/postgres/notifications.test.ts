@@ -6,8 +6,8 @@ import type { Scope } from "../../../src/stores/postgres/tables.ts";
 /** Records the payload of each notification. */
 function recorder() {
   const sent: unknown[] = [];
-  const tag = (_: TemplateStringsArray, _channel: string, payload: string) => {
-    sent.push((JSON.parse(payload) as { readonly threads: unknown }).threads);
+  const tag = (_: TemplateStringsArray, _channel: string, payloads: readonly string[]) => {
+    for (const payload of payloads) sent.push((JSON.parse(payload) as { readonly threads: unknown }).threads);
     return Promise.resolve([]);
   };
   const scope = { sql: tag } as unknown as Scope; // only the tag is called
@@ -18,7 +18,10 @@ function recorder() {
 test("the first commit is announced at once, those of the next moment in one notification, and a flush does not wait", async () => {
   const { sent, read } = recorder();
   const woken: unknown[] = [];
-  const notifications = new Notifications(read, "heddle", (tenant, threadIds) => woken.push([tenant, threadIds]));
+  const notifications = new Notifications(read, "heddle", {
+    wake: (tenant, threadIds) => woken.push([tenant, threadIds]),
+    message: () => undefined,
+  });
   notifications.announce("acme", ["a"], []);
   expect(sent).toEqual([{ acme: ["a"] }]);
   notifications.announce("acme", ["b", "c"], []);
