@@ -126,14 +126,14 @@ async function askCounts(): Promise<readonly Count[]> {
 
 function stateCount(): Count {
   const places = mutablePlaces("src/runtime", STATE_FILES);
-  return { what: "places with mutable state outside the loop", measured: places.length, limit: 158, places };
+  return { what: "places with mutable state outside the loop", measured: places.length, limit: 162, places };
 }
 
 async function packageCounts(): Promise<readonly Count[]> {
   const { files, bytes } = await packedFiles();
   return [
     { what: "files in the tarball", measured: files, limit: 250 },
-    { what: "tarball, unpacked", measured: bytes / 1e6, limit: 4.1, unit: "MB" },
+    { what: "tarball, unpacked", measured: bytes / 1e6, limit: 4.2, unit: "MB" },
   ];
 }
 

@@ -36,6 +36,8 @@ interface Call {
   readonly name: string;
   readonly before: string;
   readonly run: (host: AgentHost, threadId: string) => Promise<unknown>;
+  /** Whether it needs the bus of the store. A file of SQLite carries no messages between processes. */
+  readonly needsBus?: boolean;
 }
 
 const said = (text: string) => [{ id: "next", role: "user", parts: [{ type: "text", text }] }];
@@ -64,6 +66,15 @@ const CALLS: readonly Call[] = [
     run: async (host, threadId) => {
       const turn = (await resumeTurn(host, threadId)) ?? fail("no request is open");
       for await (const _event of turn.request.events()) return;
+    },
+  },
+  {
+    name: "reload, to a streamed word",
+    before: "talk",
+    needsBus: true,
+    run: async (host, threadId) => {
+      const turn = (await resumeTurn(host, threadId)) ?? fail("no request is open");
+      for await (const { kind } of turn.request.events()) if (kind === "llm_delta") return;
     },
   },
   {
@@ -149,7 +160,7 @@ async function measure(id: string, title: string, url: string, repeats: number):
   const checks: Check[] = [];
   const budgets = new Budgets("nodes");
   try {
-    for (const call of CALLS) {
+    for (const call of CALLS.filter(({ needsBus = false }) => !needsBus || id === "postgres")) {
       const times: number[] = [];
       for (let n = 0; n < repeats; n++) times.push(await timed(call, host, holder, `${call.name} ${n}`));
       const p95 = percentile(times, 0.95);

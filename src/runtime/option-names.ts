@@ -93,6 +93,7 @@ const HOST: OptionNames<HostOptions<never>> = {
   recoverConcurrency: true,
   scheduler: true,
   titles: true,
+  bus: true,
   revocations: true,
 };
 
@@ -353,6 +354,10 @@ export function checkHostOptions(options: HostParts): void {
   const { scheduler } = options as { readonly scheduler?: unknown };
   if (scheduler !== undefined && typeof Object(scheduler).wake !== "function")
     throw invalid("scheduler must be an object with a function wake(threadId, at).");
+  const { bus } = options as { readonly bus?: unknown };
+  const { publish, subscribe } = Object(bus) as { readonly publish?: unknown; readonly subscribe?: unknown };
+  if (bus !== undefined && !(typeof publish === "function" && typeof subscribe === "function"))
+    throw invalid("bus must be an object with functions publish(message) and subscribe(listen).");
   const { titles } = options as { readonly titles?: unknown };
   if (titles !== undefined && typeof titles !== "boolean") {
     if (!isPlainObject(titles)) throw invalid("titles must be true, false or an object of options.");

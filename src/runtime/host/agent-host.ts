@@ -55,6 +55,7 @@ import { type Decision, decideByEntry, ofEndedRequest } from "./decide-by-entry.
 import { DueThreads, guarded } from "./due-threads.ts";
 import { familyUsage, familyWaiting } from "./family.ts";
 import { listWaiting, type WaitingList } from "./list-waiting.ts";
+import { LiveEvents } from "./live-events.ts";
 import { LiveThreads, type RequestEnded, type Used } from "./live-threads.ts";
 import type { AgentChoice, HostGetOptions, HostOptions, ThreadReadOptions, WaitingListOptions } from "./options.ts";
 import { type Recovered, Recovery } from "./recovery.ts";
@@ -130,13 +131,10 @@ export class AgentHost<Agent extends AnyAgent = AnyAgent> extends ThreadCommands
     const takeOver = (id: string) => this.#threads.takeOver(id);
     const { leaseTtlMs = LEASE_TTL_MS, claimWaitMs = leaseTtlMs } = options;
     const limitMs = Math.max(claimWaitMs, LEASES_TO_WAIT * leaseTtlMs);
-    this.calls = new RemoteCalls({
-      store: options.store,
-      ports: this.#ports,
-      stopped: this.stopped,
-      limitMs,
-      takeOver,
-    });
+    const { store, bus = store.bus } = options;
+    const live =
+      bus && new LiveEvents({ bus, ports: this.#ports, stopped, held: (...of) => this.#threads.heldRequest(...of) });
+    this.calls = new RemoteCalls({ store, ports: this.#ports, stopped, live, limitMs, takeOver });
   }
 
   static create<Agent extends AnyAgent>(options: HostOptions<Agent>): AgentHost<Agent> {

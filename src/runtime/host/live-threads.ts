@@ -114,6 +114,7 @@ export class LiveThreads<Agent extends AnyAgent> {
       recoverConcurrency: _ofHost,
       scheduler: _ofDue,
       titles: _ofWriter,
+      bus: _ofEvents,
       ...all
     }: HostOptions<Agent>,
     { ports, due, ended, modelPlaces, stopped }: HostParts,
@@ -150,6 +151,13 @@ export class LiveThreads<Agent extends AnyAgent> {
   live(threadId: string): Loop | undefined {
     const loop = this.#live.get(threadId)?.thread;
     return loop?.isHeld ? loop : undefined;
+  }
+
+  /** The request, if it runs or waits here, and the revision of its thread. */
+  heldRequest(threadId: string, requestId: string): { request: AgentRequest; rev: () => number } | undefined {
+    const loop = this.live(threadId);
+    if (loop?.current?.id !== requestId || loop?.current === undefined) return undefined;
+    return { request: loop.current, rev: () => loop.agent.thread.rev };
   }
 
   /** Takes an ask that was posted to a live thread. A thread that starts takes it by itself. */

@@ -2,6 +2,7 @@ import type { AnyAgent } from "../../agent/definition/config.ts";
 import type { Tools } from "../../agent/definition/tool.ts";
 import type { WaitingCall } from "../../agent/react/agent.ts";
 import type { Revocations } from "../../checkpoint/config.ts";
+import type { Bus } from "../../stores/bus.ts";
 import type { ServerOptions } from "../server/options.ts";
 import type { Scheduler } from "./due-threads.ts";
 import type { TitleOptions } from "./titles.ts";
@@ -54,6 +55,11 @@ interface HostFields<Agent extends AnyAgent> extends Omit<ServerOptions<Agent>, 
    * docs/chat.md. Default false.
    */
   readonly titles?: boolean | TitleOptions | undefined;
+  /**
+   * Carries the text that a model streams to the processes that read a request which this process runs. Redis is an example: see
+   * docs/hosting.md. Default: the bus of the store.
+   */
+  readonly bus?: Bus | undefined;
   /** Asked whether a token was revoked. Default: none, no token is revoked. */
   readonly revocations?: Pick<Revocations, "isRevoked"> | undefined;
 }

@@ -10,7 +10,7 @@ import type { RuntimePorts } from "../ports.ts";
 import type { AgentRequest, SteerAnswer } from "../request/request.ts";
 import { RequestError, requestCancelled } from "../request/request-error.ts";
 import { ScheduledRequest } from "../request/scheduled-request.ts";
-import { FollowedRequest } from "../server/followed-request.ts";
+import { FollowedRequest, type FollowedThread } from "../server/followed-request.ts";
 import { type OperationAnswer, operationSettled } from "../server/modify.ts";
 import type { AskTime } from "../server/options.ts";
 import { findAsk, requestNotFound } from "../server/past-request.ts";
@@ -19,6 +19,7 @@ import { receiptOf } from "../server/steer.ts";
 import { FIRST, loadAgent } from "../session/load.ts";
 import { retryStore } from "../session/store-retry.ts";
 import { pause } from "../timers.ts";
+import type { LiveEvents } from "./live-events.ts";
 
 /** The first and the longest wait before this process checks again whether the holder of the thread is gone. */
 const FIRST_CHECK_MS = 200;
@@ -42,6 +43,8 @@ interface RemoteOptions {
   readonly stopped: AbortSignal;
   /** How long a holder may leave a call in the inbox. */
   readonly limitMs: number;
+  /** Events of requests that other processes run. */
+  readonly live?: LiveEvents | undefined;
   /** Starts the thread here if no process holds it any more. Its loop then performs the calls of the inbox. */
   readonly takeOver: (threadId: string) => Promise<unknown>;
 }
@@ -163,7 +166,7 @@ export class RemoteCalls {
 
   /** A request that another process runs or has ended, followed in the log. */
   async request(threadId: string, requestId: string, agent: AnyAgent | undefined): Promise<AgentRequest> {
-    const { store, ports, stopped } = this.#options;
+    const { store, ports, stopped, live } = this.#options;
     const thread = await retryStore(ports, () => store.load(threadId, { last: FIRST }));
     const suspension = { reason: "stopped" } as const;
     const log = thread && {
@@ -174,7 +177,12 @@ export class RemoteCalls {
     };
     const ask = log && (await findAsk(log, "requestId", requestId));
     if (ask === undefined || thread === undefined) throw requestNotFound(requestId);
-    return new FollowedRequest({ definition: agent as AnyAgent, store, ports, threadId, stopped }, ask, thread.rev);
+    const followed: FollowedThread = {
+      definition: agent as AnyAgent, // only the output of its result is read
+      ...{ store, ports, threadId, stopped },
+      live: live && ((id, listen) => live.follow(threadId, id, listen)),
+    };
+    return new FollowedRequest(followed, ask, thread.rev);
   }
 }
 

@@ -3,10 +3,17 @@ import { willOnlyWait } from "../../agent/react/agent.ts";
 import { continuedBy, evolve, INITIAL_STATE, runFromAsk } from "../../agent/react/state.ts";
 import type { Entry } from "../../thread/entry.ts";
 import type { ThreadOptions } from "../perform/scene.ts";
-import { type AgentRequest, EventLog, type EventsOptions, type RequestState, textOf } from "../request/request.ts";
+import { type AgentRequest, type EventsOptions, type RequestState, textOf } from "../request/request.ts";
 import { requestSuspended } from "../request/request-error.ts";
 import { pastResult, type RequestResult } from "../request/result.ts";
-import { loggedEvents } from "../ui-messages/logged-events.ts";
+import {
+  FollowedLog,
+  followBatch,
+  followEntry,
+  followUpTo,
+  type LiveBatch,
+  type LiveSource,
+} from "./followed-events.ts";
 import { requestNotFound, terminalEvent } from "./past-request.ts";
 import { settingsFor } from "./settings.ts";
 
@@ -14,15 +21,21 @@ import { settingsFor } from "./settings.ts";
 export interface FollowedThread extends Pick<ThreadOptions, "definition" | "store" | "ports" | "threadId"> {
   /** Aborted when this process stops. */
   readonly stopped: AbortSignal;
+  /** Asks the other process for its events without an entry. Undefined: the store carries no messages. */
+  readonly live: ((requestId: string, listen: (batch: LiveBatch) => void) => LiveSource) | undefined;
 }
 
-/** A request that another process runs, from its entries in the log. Its events are those that entries record. */
+/**
+ * A request that another process runs, from its entries in the log. Events without an entry, such as deltas, come from that
+ * process, while a caller reads the events here.
+ */
 export class FollowedRequest implements AgentRequest {
   readonly id: string;
   readonly runId: string;
   readonly result: Promise<RequestResult>;
   readonly #thread: FollowedThread;
-  readonly #events = new EventLog(1);
+  readonly #log: FollowedLog;
+  #live: LiveSource | undefined;
   readonly #result = Promise.withResolvers<RequestResult>();
   #state: RequestState = "running";
   #rest = Promise.withResolvers<Exclude<RequestState, "running">>();
@@ -34,6 +47,7 @@ export class FollowedRequest implements AgentRequest {
     this.id = run.requestId;
     this.runId = run.runId;
     this.#thread = thread;
+    this.#log = new FollowedLog(this);
     this.result = this.#result.promise;
     this.result.catch(() => undefined); // reading only events must not raise an unhandled rejection
     this.#follow(ask, rev).catch((error: unknown) => this.#end(() => this.#result.reject(error)));
@@ -48,33 +62,30 @@ export class FollowedRequest implements AgentRequest {
   }
 
   get textStream(): AsyncIterable<string> {
-    return textOf(this.#events);
+    this.#followLive();
+    return textOf(this.#log.events);
   }
 
   events({ until }: EventsOptions = {}): AsyncIterable<AgentEvent> {
-    return this.#events.iterate(until === "waiting" ? () => this.#state === "waiting" : undefined);
+    this.#followLive();
+    return this.#log.events.iterate(until === "waiting" ? () => this.#state === "waiting" : undefined);
   }
 
   async #follow(ask: Entry, rev: number): Promise<void> {
     const { definition, store, ports, threadId, stopped } = this.#thread;
     const settings = await settingsFor(definition, { ports });
     const continues = continuedBy(ask);
-    const entries: Entry[] = [];
     let state = INITIAL_STATE;
     for await (const entry of store.watch(threadId, { fromSeq: ask.seq, signal: stopped })) {
       if (entry.refs.requestId === this.id) {
-        entries.push(entry);
         state = evolve(state, entry);
+        const { lane = "" } = state.run ?? state.last?.run ?? {};
+        const data = { lane, ...(continues !== undefined && { continues }) };
+        this.#log.take((followed) => followEntry(followed, entry, [{ kind: "request_started", data }]));
       }
+      this.#log.take((followed) => followUpTo(followed, entry.seq + 1));
       if (entry.seq < rev - 1) continue;
-      const { lane = "" } = state.run ?? state.last?.run ?? {};
-      const started = {
-        kind: "request_started",
-        data: { lane, ...(continues !== undefined && { continues }) },
-      } as const;
-      const known = this.#events.lastSeq;
-      for (const event of loggedEvents(this, entries, [started])) if (event.seq > known) this.#events.push(event);
-      if (state.last !== undefined) return this.#complete(entries, state.last);
+      if (state.last !== undefined) return this.#complete(this.#log.entries, state.last);
       this.#turn(willOnlyWait({ state, settings }) ? "waiting" : "running");
     }
     throw requestSuspended(this.id, { reason: "stopped" });
@@ -83,19 +94,7 @@ export class FollowedRequest implements AgentRequest {
   async #complete(entries: readonly Entry[], ended: Parameters<typeof pastResult>[2]): Promise<void> {
     const result = pastResult(this.#thread.definition, entries, ended);
     const terminal = await terminalEvent(ended, result);
-    const [last] = entries.slice(-1);
-    const seq = this.#events.lastSeq + 1;
-    const { iteration } = ended.run;
-    const at = last?.at ?? 0;
-    this.#events.push({
-      ...terminal,
-      id: `${this.runId}.log.${seq}`,
-      seq,
-      at,
-      runId: this.runId,
-      requestId: this.id,
-      iteration,
-    });
+    this.#log.push({ ...terminal, at: entries.at(-1)?.at ?? 0, iteration: ended.run.iteration });
     this.#end(() => this.#result.resolve(result));
   }
 
@@ -104,14 +103,26 @@ export class FollowedRequest implements AgentRequest {
     this.#state = state;
     if (state === "waiting") this.#rest.resolve(state);
     else this.#rest = Promise.withResolvers();
-    this.#events.wake();
+    if (state === "waiting") this.#live?.pause();
+    else this.#live?.ask();
+    this.#log.events.wake();
+  }
+
+  /** Begins when a caller reads the events, because only then are the others needed. */
+  #followLive(): void {
+    if (this.#live !== undefined || this.#state === "done") return;
+    this.#live = this.#thread.live?.(this.id, (batch) => {
+      this.#log.take((followed) => followBatch(followed, batch));
+    });
+    if (this.#state === "running") this.#live?.ask();
   }
 
   #end(settle: () => void): void {
     if (this.#state === "waiting") this.#rest = Promise.withResolvers();
     this.#state = "done";
+    this.#live?.stop();
     settle();
     this.#rest.resolve("done");
-    this.#events.close();
+    this.#log.events.close();
   }
 }

@@ -1,4 +1,4 @@
-import type { AgentEvent, EventDraft, Suspension } from "../../agent/event.ts";
+import type { EventDraft, Suspension } from "../../agent/event.ts";
 import { usageOf } from "../../agent/react/finish.ts";
 import { isAsk } from "../../agent/react/restore.ts";
 import { continuedBy, type EndedRun, evolve, INITIAL_STATE, readRequestEnd } from "../../agent/react/state.ts";
@@ -7,13 +7,13 @@ import type { JsonObject } from "../../thread/json.ts";
 import type { Thread } from "../../thread/thread.ts";
 import type { ThreadOptions } from "../perform/scene.ts";
 import type { RuntimePorts } from "../ports.ts";
-import { type AgentRequest, EventLog, type EventsOptions, type LiveRequest, textOf } from "../request/request.ts";
+import { type AgentRequest, type EventsOptions, type LiveRequest, textOf } from "../request/request.ts";
 import { RequestError, requestSuspended } from "../request/request-error.ts";
 import type { RequestResult } from "../request/result.ts";
 import { pastResult } from "../request/result.ts";
 import { findOlderEntry } from "../session/load.ts";
 import { inTime } from "../time-limits.ts";
-import { loggedEvents } from "../ui-messages/logged-events.ts";
+import { FollowedLog, followEntry } from "./followed-events.ts";
 import type { ResultOptions } from "./options.ts";
 
 /** A thread in which requests are searched. It may be live here or held by another process. */
@@ -72,19 +72,15 @@ export async function pastRequest(live: RequestLog, ask: Entry): Promise<AgentRe
   const { requestId, runId, lane } = ended.run;
   const result = pastResult(live.options.definition, entries, ended);
   const continues = continuedBy(ask);
-  const events = new EventLog(1);
-  const of = { id: requestId, runId };
-  const logged = loggedEvents(of, entries, [
-    { kind: "request_started", data: { lane, ...(continues !== undefined && { continues }) } },
-  ]);
-  for (const event of logged) events.push(event);
-  const terminal = await terminalEvent(ended, result);
-  const at = entries.at(-1)?.at ?? ask.at;
-  const seq = events.lastSeq + 1;
-  const { iteration } = ended.run;
-  const last: AgentEvent = { ...terminal, id: `${runId}.log.${seq}`, seq, at, runId, requestId, iteration };
-  events.push(last);
-  events.close();
+  const started = { kind: "request_started", data: { lane, ...(continues !== undefined && { continues }) } } as const;
+  const log = new FollowedLog({ id: requestId, runId });
+  for (const entry of entries) log.take((followed) => followEntry(followed, entry, [started]));
+  log.push({
+    ...(await terminalEvent(ended, result)),
+    at: entries.at(-1)?.at ?? ask.at,
+    iteration: ended.run.iteration,
+  });
+  log.events.close();
   return {
     id: requestId,
     runId,
@@ -92,9 +88,9 @@ export async function pastRequest(live: RequestLog, ask: Entry): Promise<AgentRe
     result,
     settled: async () => "done",
     get textStream() {
-      return textOf(events);
+      return textOf(log.events);
     },
-    events: (_options?: EventsOptions) => events.iterate(),
+    events: (_options?: EventsOptions) => log.events.iterate(),
   };
 }
 

@@ -15,6 +15,7 @@ import type { AgentChoice, HostGetOptions } from "../host/options.ts";
 import { checkHostAskOptions } from "../option-names.ts";
 import type { AgentRequest } from "../request/request.ts";
 import { RequestError } from "../request/request-error.ts";
+import { FollowedRequest } from "../server/followed-request.ts";
 import type { AskArguments, AskOptions } from "../server/options.ts";
 import { contentOf, type Place, type Post, placeAtEnd, placeOf, REPLY } from "./chat-place.ts";
 import { withLoggedEvents } from "./logged-events.ts";
@@ -313,7 +314,7 @@ export async function resumeTurn<Agent extends AnyAgent>(
   if (messageId !== undefined && request?.id !== messageId) return endedTurn(host, threadId, messageId);
   if (request === undefined) return undefined;
   const thread = (): Promise<Thread> => host.thread(threadId);
-  return { request: withLoggedEvents(request, thread), thread };
+  return { request: withLog(request, thread), thread };
 }
 
 /** Options of `resumeTurn()`. */
@@ -335,7 +336,12 @@ async function endedTurn<Agent extends AnyAgent>(
   const known = [{ requestId }] as AskArguments<AskOptions<AgentContext<Agent>> & AgentChoice>; // it is not asked again
   const request = await host.ask(threadId, content, ...known);
   const whole = (): Promise<Thread> => host.thread(threadId, { whole: true });
-  return { request: withLoggedEvents(request, whole), thread: whole };
+  return { request: withLog(request, whole), thread: whole };
+}
+
+/** A request that another process runs is followed from its first entry, so its events need no others. */
+function withLog<Output>(request: AgentRequest<Output>, thread: () => Promise<Thread>): AgentRequest<Output> {
+  return request instanceof FollowedRequest ? request : withLoggedEvents(request, thread);
 }
 
 function idOf(message: UIMessageLike | undefined): string | undefined {

@@ -54,10 +54,7 @@ export function withLoggedEvents<Output>(
       const known = new Set<string>();
       const hasEnded = request.state === "done";
       const entries = (await thread()).filterByRef("requestId", request.id, { partial: true });
-      for (const { refs, payload } of entries) {
-        const { written = [] } = payload as unknown as EntryPayload; // written by us
-        for (const { event } of written) known.add(partKey(refs, event));
-      }
+      for (const entry of entries) for (const key of writtenKeys(entry)) known.add(key);
       for (const event of loggedEvents(request, entries)) {
         if (event.kind !== "tool_data") known.add(keyOf(event));
         yield event;
@@ -76,27 +73,25 @@ const ENDS: ReadonlySet<AgentEvent["kind"]> = new Set([
   "request_suspended",
 ]);
 
-/** The events that follow from the entries of a request, after the events in `first`. */
-export function* loggedEvents(
+/** The events that follow from the entries of a request. */
+function* loggedEvents(
   request: Pick<AgentRequest, "id" | "runId">,
   entries: readonly Entry[],
-  first: readonly EventDraft[] = [],
 ): Generator<AgentEvent, void> {
   let seq = 0;
-  let repairs = 0;
-  const [ask] = entries;
-  if (ask !== undefined) for (const draft of first) yield eventOf(request, ask, draft, ++seq);
-  for (const entry of entries) {
-    for (const draft of draftsOf(entry, entries, repairs + 1)) {
-      if (draft.kind === "output_repaired") repairs += 1;
-      yield eventOf(request, entry, draft, ++seq);
-    }
-  }
+  for (const entry of entries)
+    for (const draft of draftsOf(entry, entries)) yield eventOf(request, entry, draft, ++seq);
 }
 
 /** The key of a part that a tool wrote, by the number of its event. */
-function partKey({ callId, toolCallId }: Pick<AgentEvent, "callId" | "toolCallId">, seq: number): string {
+export function partKey({ callId, toolCallId }: Pick<AgentEvent, "callId" | "toolCallId">, seq: number): string {
   return `part ${approvalIdOf(callId, toolCallId)} ${seq}`;
+}
+
+/** The keys of the parts that a tool wrote before the entry, in their order. */
+export function writtenKeys({ refs, payload }: Entry): readonly string[] {
+  const { written = [] } = payload as unknown as EntryPayload; // written by us
+  return written.map(({ event }) => partKey(refs, event));
 }
 
 /** The same key for an emitted event and its copy from the log. */
@@ -110,8 +105,20 @@ function keyOf(event: AgentEvent): string {
   return `${kind} ${approvalIdOf(callId, toolCallId)}`;
 }
 
-function draftsOf(entry: Entry, all: readonly Entry[], attempt: number): readonly EventDraft[] {
-  return [...partDrafts(entry, all), ...ownDrafts(entry, all, attempt)];
+/** Whether the entries have the answer or the result that the event is a part of. */
+export function isLogged(entries: readonly Entry[], { kind, callId, toolCallId }: AgentEvent): boolean {
+  const isOfModel = kind.startsWith("llm_");
+  return entries.some((entry) => {
+    if (entry.kind !== "ai_message" || entry.refs.callId !== callId) return false;
+    const { role } = entry.payload as unknown as EntryPayload; // written by us
+    if (isOfModel) return role === "assistant" && recordedCall(entry) !== undefined;
+    return role === "tool" && entry.refs.toolCallId === toolCallId;
+  });
+}
+
+/** The events of an entry. `all`: the entries of the request. */
+export function draftsOf(entry: Entry, all: readonly Entry[]): readonly EventDraft[] {
+  return [...partDrafts(entry, all), ...ownDrafts(entry, all)];
 }
 
 /** The parts that a tool wrote before the entry. */
@@ -123,7 +130,7 @@ function partDrafts({ payload, refs }: Entry, all: readonly Entry[]): readonly E
   return written.map(({ event: _event, first: _first, ...data }) => ({ kind: "tool_data", ...of, data }));
 }
 
-function ownDrafts(entry: Entry, all: readonly Entry[], attempt: number): readonly EventDraft[] {
+function ownDrafts(entry: Entry, all: readonly Entry[]): readonly EventDraft[] {
   const { id, kind, payload, refs } = entry;
   const written = payload as unknown as EntryPayload; // written by us
   const { role, content, steer, display } = written;
@@ -133,7 +140,11 @@ function ownDrafts(entry: Entry, all: readonly Entry[], attempt: number): readon
   if (kind !== "ai_message") return [];
   if (role === "tool") return [toolDraft(entry, "tool_completed", all)];
   if (role === "assistant" && callId !== undefined) return answerDrafts(callId, written, recordedCall(entry));
-  if (steer === "repair") return [{ kind: "output_repaired", data: { issues: [], attempt } }];
+  if (steer === "repair") {
+    const isRepair = (one: Entry): boolean => (one.payload as unknown as EntryPayload).steer === "repair"; // written by us
+    const attempt = all.filter((one) => one.seq <= entry.seq && isRepair(one)).length;
+    return [{ kind: "output_repaired", data: { issues: [], attempt } }];
+  }
   if (steer === undefined || steer === "continue") return [];
   return [{ kind: "input_injected", data: { id: signalId, steer, content, ...(display && { display }) } }];
 }

@@ -183,6 +183,8 @@ const ROWS: { readonly [Name in CallbackName | "model" | "events" | "textStream"
   "telemetry.request": spans("request", ["first", "resume"]),
   "telemetry.model": spans("model"),
   "telemetry.tool": spans("tool"),
+  "bus.publish": "tests/runtime/host/live-events.store.test.ts",
+  "bus.subscribe": "tests/runtime/host/live-events.store.test.ts",
   "agentTool.prompt": "tests/runtime/host/children.test.ts",
   "telemetry.summary": "tests/runtime/telemetry/harmless.test.ts",
   "openTelemetry.tracer.startSpan": {
