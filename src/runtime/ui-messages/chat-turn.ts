@@ -195,9 +195,12 @@ async function askAt<Agent extends AnyAgent>(
   const action = isAsked ? await actionFor(host, threadId, place, policy) : undefined;
   if (action === "cancel") await host.cancel(threadId, open, "Another message was sent.", { pending: "drop" });
   if (open !== undefined && post.type === "message" && (action === "steer" || action === "deny")) {
-    const isTaken = await joinRequest(host, threadId, post, action, policy.by, open);
-    const joined = isTaken ? await resumeTurn(host, threadId) : undefined;
-    if (joined !== undefined) return { ...joined, joined: true };
+    const joining = await joinRequest(host, threadId, post, action, policy.by, open);
+    const running = joining && (await resumeTurn(host, threadId));
+    if (running?.request.id === open) return { ...running, joined: true };
+    // The request has ended meanwhile. A message that it did not take is asked.
+    const ended = (await joining?.isTaken()) ? await endedTurn(host, threadId, open) : undefined;
+    if (ended !== undefined) return { ...ended, joined: true };
   }
   const asked = { ...options, ...(action === "queue" && { queue: true }), ...askOf(post, place, refs) };
   const content = post.type === "message" && place.type !== "known" ? post.content : contentIn(place);
@@ -241,7 +244,7 @@ async function actionFor(
   return place.type === "lane" && action !== "queue" ? "cancel" : action;
 }
 
-/** Adds a message to the open request. False when the request has ended in the meantime. */
+/** Adds a message to the open request, and answers later whether the request has taken it. Undefined: it takes none. */
 async function joinRequest(
   host: Pick<ChatHost, "waiting" | "steer" | "deny">,
   threadId: string,
@@ -249,7 +252,7 @@ async function joinRequest(
   action: "steer" | "deny",
   by: string | undefined,
   requestId: string,
-): Promise<boolean> {
+): Promise<{ readonly isTaken: () => Promise<boolean> } | undefined> {
   const waiting = action === "deny" ? await host.waiting(threadId) : [];
   const approvals = waiting.filter(({ kind }) => kind === "approval");
   const isSteered = approvals.length === 0 || typeof content !== "string"; // a reason has no files
@@ -264,7 +267,8 @@ async function joinRequest(
       ...(id !== undefined && { refs: { [REPLY]: id } }),
     });
   }
-  return steered?.accepted ?? true;
+  if (steered?.accepted === false) return undefined;
+  return { isTaken: async () => steered === undefined || (await steered.receipt).delivered };
 }
 
 /** The options of the ask that say where it belongs, and by which it is asked once. */

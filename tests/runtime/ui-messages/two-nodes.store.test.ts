@@ -1,4 +1,4 @@
-import { AgentHost, memoryStore, type ThreadStore, type Tools } from "heddle";
+import { AgentHost, type Entry, memoryStore, type Thread, type ThreadStore, type Tools } from "heddle";
 import { type ChatTurnOptions, chatTurn, resumeTurn, toUIMessages, uiMessageStream } from "heddle/ai-sdk";
 import { sqliteStore } from "heddle/sqlite";
 import type { ScriptedStep } from "heddle/testing";
@@ -111,10 +111,50 @@ describe.each([
     const denied = await post(two, "No, wait.", "m2");
     expect(denied).toMatchObject({ joined: true });
     expect((await denied.request.result).text).toBe("Not paid.");
+    expect(asks(await one.thread(id))).toHaveLength(1);
     const running = await post(one, "Look.", "m3");
     await begun;
     const instead = await post(two, "Something else.", "m4", { busy: "cancel" });
     await expect(running.request.result).rejects.toMatchObject({ code: "request_cancelled" });
     expect(instead.request.id).not.toBe(running.request.id);
   });
+
+  test.each(["deny", "steer"] as const)(
+    "asks a message once that joins a request (%s), also when that ends before it is found again",
+    async (how) => {
+      const pay = { inputSchema: anything, needsApproval: true, execute: () => "paid" };
+      const { look, begun, open: finish } = gate();
+      const { one, two, post } = twoNodes(open(), [how === "deny" ? PAY : LOOK, "Noted."], { pay, look });
+      const { request } = await post(one, "Go.", "m1");
+      await (how === "deny" ? request.settled() : begun);
+      let hasJoined = false;
+      // The process is slow between its decision and its next look at the thread.
+      const slow = new Proxy(two, {
+        get(host, name) {
+          const member: unknown = Reflect.get(host, name, host);
+          if (typeof member !== "function") return member;
+          return async (...args: unknown[]) => {
+            if (name === "resume" && hasJoined) {
+              finish();
+              await request.result;
+            }
+            if (name === "deny" || name === "steer") hasJoined = true;
+            return Reflect.apply(member, host, args);
+          };
+        },
+      });
+      const joined = await post(slow, "No, wait.", "m2");
+      expect([joined.joined, joined.request.id]).toEqual([true, request.id]);
+      const { message } = await readBySdk(uiMessageStream(joined.request, joined));
+      expect(message).toEqual(toUIMessages(await two.thread(id)).at(-1));
+      expect(asks(await one.thread(id))).toHaveLength(1);
+    },
+  );
 });
+
+function asks(thread: Thread): readonly Entry[] {
+  return thread.toArray().filter(({ payload }) => {
+    const { role, steer } = payload as { readonly role?: string; readonly steer?: string }; // of a message
+    return role === "user" && steer === undefined;
+  });
+}
