@@ -97,7 +97,7 @@ export default defineConfig({
           ...shared,
           name: "browser",
           include: browser,
-          globalSetup: ["tests/browser/support/global-setup.ts"],
+          globalSetup: ["tests/support/postgres/global-setup.ts", "tests/browser/support/global-setup.ts"],
         },
       },
       ...(process.env["HEDDLE_SOAK"] === "1"

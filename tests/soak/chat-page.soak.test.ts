@@ -7,7 +7,7 @@ const BROWSERS = [
   { browser: "firefox", executablePath: inject("firefox") },
 ] as const;
 
-const SETTINGS: readonly Setting[] = BROWSERS.flatMap((browser) =>
+const MATRIX: readonly Setting[] = BROWSERS.flatMap((browser) =>
   ([7, 6] as const).flatMap((client) =>
     (["Hono", "node:http", "Next.js"] as const).flatMap((server) =>
       [false, true].map((isOfSdk) => ({ ...browser, client, server, isOfSdk })),
@@ -15,14 +15,22 @@ const SETTINGS: readonly Setting[] = BROWSERS.flatMap((browser) =>
   ),
 );
 
+const SETTINGS: readonly Setting[] = [
+  ...MATRIX,
+  ...BROWSERS.flatMap((browser) =>
+    ([7, 6] as const).map((client) => ({ ...browser, client, server: "Hono", pods: inject("postgresUrl") }) as const),
+  ),
+];
+
 afterAll(() => closeBrowsers());
 
 for (const setting of SETTINGS) {
-  const { browser, client, server, isOfSdk, executablePath } = setting;
+  const { browser, client, isOfSdk, executablePath, pods } = setting;
+  const server = pods === undefined ? setting.server : "two servers";
   const transport = isOfSdk ? "the transport of the AI SDK" : "the transport and the hook";
   describe.runIf(executablePath)(`A chat page in ${browser}, AI SDK ${client}, ${server}, ${transport}`, () => {
     const scenarios = SCENARIOS.filter(({ isForSdk, hasOwnServer }) => {
-      return (isForSdk || !isOfSdk) && (!hasOwnServer || server === "Hono");
+      return (isForSdk || !isOfSdk) && (!hasOwnServer || setting.server === "Hono");
     });
     test.each(scenarios)("$name", ({ run }) => run(setting));
   });

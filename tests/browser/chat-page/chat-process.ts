@@ -5,11 +5,14 @@ import type { AddressInfo } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import { AgentHost, defineAgent } from "heddle";
 import { chatHandler } from "heddle/ai-sdk";
+import { postgresStore } from "heddle/postgres";
 import { sqliteStore } from "heddle/sqlite";
 import { scriptedModel } from "heddle/testing";
 
 interface Options {
-  readonly file: string;
+  /** A SQLite file, or the URL of a Postgres server. */
+  readonly store: string;
+  readonly tenant: string;
   /** The script of the page. */
   readonly script: string;
   /** 0 for any. */
@@ -19,9 +22,9 @@ interface Options {
   readonly words: readonly string[];
 }
 
-const { file, script, port, client, words } = JSON.parse(process.argv[2] ?? "") as Options; // of the test
+const { store: place, tenant, script, port, client, words } = JSON.parse(process.argv[2] ?? "") as Options; // of the test
 const model = scriptedModel([{ text: words, hang: words.length === 1 }]);
-const store = sqliteStore(file);
+const store = place.startsWith("postgres:") ? postgresStore(place, { tenant }) : sqliteStore(place, { tenant });
 // A killed process holds its threads until its lease has ended.
 const host = AgentHost.create({ agent: defineAgent({ model }), store, leaseTtlMs: 1000, warn: () => undefined });
 const chat = chatHandler({ host, authorize: () => true, stream: { client } });

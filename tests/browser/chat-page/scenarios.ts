@@ -124,6 +124,9 @@ export const SCENARIOS: readonly Scenario[] = [
       const { chat, tab } = await answering(setting);
       await tab.click("#stop");
       await tab.isReady();
+      await expect
+        .poll(async () => (await chat.host.store.list()).threads[0]?.status, { interval: 20 })
+        .toBe("cancelled");
       chat.clock.pass(5);
       await tab.reload();
       await tab.shows("user: Count.", "assistant: One ");
@@ -442,7 +445,9 @@ export const SCENARIOS: readonly Scenario[] = [
       await tab.send("2+2?");
       await expect.poll(() => tab.text("#error"), { interval: 20 }).toContain("refused the request");
       await tab.click("#retry");
-      await expect.poll(() => tab.shown(), { interval: 20 }).toMatch(/^user: 2\+2\?\nassistant: Four\./);
+      await expect
+        .poll(() => tab.shown(), { interval: 20 })
+        .toMatch(setting.isOfSdk ? /^user: 2\+2\?\nassistant: Four\./ : /^user: 2\+2\?\nassistant: Four\. \[2 of 2\]$/);
       await tab.isReady();
       await tab.isSameAfterReload();
     },

@@ -1,7 +1,14 @@
 // A chat page in a browser, and the server of its chat in this process.
 import { execFile } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
+import {
+  createServer,
+  request as httpRequest,
+  type IncomingMessage,
+  type RequestListener,
+  type ServerResponse,
+} from "node:http";
 import { createRequire } from "node:module";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -12,6 +19,7 @@ import { getRequestListener } from "@hono/node-server";
 import { build } from "esbuild";
 import { AgentHost, type Tools } from "heddle";
 import { type ChatHandlerOptions, chatHandler } from "heddle/ai-sdk";
+import { postgresStore } from "heddle/postgres";
 import { sqliteStore } from "heddle/sqlite";
 import { type ScriptedModel, type ScriptedStep, scriptedModel } from "heddle/testing";
 import { Hono } from "hono";
@@ -33,6 +41,8 @@ export interface Setting {
   readonly server: "Hono" | "node:http" | "Next.js";
   /** The page has the transport of the AI SDK and no hook. */
   readonly isOfSdk?: boolean;
+  /** The URL of a Postgres server: two hosts on it answer in turns, as behind a load balancer without sticky sessions. */
+  readonly pods?: string;
 }
 
 const pages = new Map<number, Promise<string>>();
@@ -203,19 +213,22 @@ export interface ServerProcess {
 
 /** The first process sends one word of its answer. The next one sends all. */
 export async function serverProcess(setting: Setting): Promise<ServerProcess> {
-  const file = fastFile();
+  const place = { store: setting.pods ?? fastFile(), tenant: randomUUID() };
   const script = join(fastFolder(), "page.js");
   writeFileSync(script, await pageScript(setting.client));
-  const start = async (port: number): Promise<Child> => {
-    const options = { file, script, port, client: setting.client, words: port === 0 ? ["One "] : ["One ", "two."] };
+  const start = async (port?: number): Promise<Child> => {
+    const words = port === undefined ? ["One "] : ["One ", "two."];
+    const options = { ...place, script, port: port ?? 0, client: setting.client, words };
     const child = startChild(new URL("chat-process.ts", import.meta.url), JSON.stringify(options));
     await child.wrote(1);
     return child;
   };
-  let child = await start(0);
+  let child = await start();
   const port = Number(child.lines[0]);
+  const other = setting.pods === undefined ? undefined : await start(0);
+  const entrance = other === undefined ? port : await balancer(port, Number(other.lines[0]));
   return {
-    open: () => openTab(setting, `http://127.0.0.1:${port}`, "/chats/process/api/chat"),
+    open: () => openTab(setting, `http://127.0.0.1:${entrance}`, "/chats/process/api/chat"),
     async end(signal) {
       if (signal === "SIGKILL") return child.kill();
       child.send(signal);
@@ -227,22 +240,65 @@ export async function serverProcess(setting: Setting): Promise<ServerProcess> {
   };
 }
 
+/**
+ * A load balancer without sticky sessions: the first post goes to the first server, all others in turns. A server that refuses the
+ * connection is left out.
+ */
+async function balancer(...ports: readonly [number, number]): Promise<number> {
+  let turn = 0;
+  let hasPosted = false;
+  const server = createServer((incoming, outgoing) => {
+    const isFirstPost = incoming.method === "POST" && !hasPosted;
+    hasPosted ||= isFirstPost;
+    const first = isFirstPost ? 0 : turn++ % 2;
+    const send = (index: number, isLast: boolean): void => {
+      const { method, url, headers } = incoming;
+      const sent = httpRequest({ host: "127.0.0.1", port: ports[index], method, path: url, headers });
+      sent.on("response", (response) => {
+        outgoing.writeHead(response.statusCode ?? 502, response.headers);
+        response.on("error", () => outgoing.destroy());
+        response.pipe(outgoing);
+      });
+      sent.on("error", () => (isLast || outgoing.headersSent ? outgoing.destroy() : send(1 - index, true)));
+      outgoing.once("close", () => sent.destroy());
+      if (method === "GET") sent.end();
+      else incoming.pipe(sent);
+    };
+    send(first, false);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return (server.address() as AddressInfo).port;
+}
+
 let names = 0;
 
 export async function chatIn(setting: Setting, { script, tools = {}, stream, query = "" }: ChatOptions): Promise<Chat> {
   const clock = new HandClock();
   const model = scriptedModel(script, { after: clock.after });
-  const host = AgentHost.create({
-    agent: agentOf([], { model, tools }),
-    store: sqliteStore(fastFile()),
-    warn: () => undefined,
-  });
-  const name = `chat${++names}`;
+  const { pods } = setting;
+  const tenant = randomUUID();
+  const stores = pods === undefined ? [sqliteStore(fastFile())] : [1, 2].map(() => postgresStore(pods, { tenant }));
+  const agent = agentOf([], { model, tools });
+  const hosts = stores.map((store) => AgentHost.create({ agent, store, warn: () => undefined }));
   // The transport of the AI SDK does not say its version.
-  chats.set(name, chatHandler({ host, authorize: () => true, stream: { client: setting.client, ...stream } }));
+  const handlers = hosts.map((host) => {
+    return chatHandler({ host, authorize: () => true, stream: { client: setting.client, ...stream } });
+  });
+  const [host] = hosts;
+  if (host === undefined) throw new Error("There is one store at least.");
+  const name = `chat${++names}`;
+  let turn = 0;
+  chats.set(
+    name,
+    async (request) => handlers[turn++ % handlers.length]?.(request) ?? new Response(null, { status: 502 }),
+  );
   onTestFinished(async () => {
-    await host.stop({ graceMs: 0 });
-    await host.store.close();
+    for (const one of hosts) await one.stop({ graceMs: 0 });
+    for (const store of stores) await store.close();
   });
   const origin = await originOf(setting.server);
   return { host, model, clock, open: () => openTab(setting, origin, `/chats/${name}/api/chat`, query) };
