@@ -45,7 +45,10 @@ async function agentIn(io: Io, file: string): Promise<AnyAgent> {
 
 /** All agents that the file exports, its default first, then `agent`. */
 export async function agentsIn(io: Io, file: string): Promise<readonly [AnyAgent, ...AnyAgent[]]> {
-  const module = await loaded(io, file);
+  return agentsOf(await moduleIn(io, file), file);
+}
+
+export function agentsOf(module: Exports, file: string): readonly [AnyAgent, ...AnyAgent[]] {
   const exports = new Set([module["default"], module["agent"], ...Object.values(module)]);
   const [agent, ...others] = [...exports].filter(isAgent);
   if (agent !== undefined) return [agent, ...others];
@@ -56,7 +59,9 @@ export async function agentsIn(io: Io, file: string): Promise<readonly [AnyAgent
   });
 }
 
-async function loaded(io: Io, file: string): Promise<{ readonly [name: string]: unknown }> {
+export type Exports = { readonly [name: string]: unknown };
+
+export async function moduleIn(io: Io, file: string): Promise<Exports> {
   try {
     return await import(pathToFileURL(resolve(io.cwd, file)).href);
   } catch (cause) {

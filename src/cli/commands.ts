@@ -42,6 +42,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import("./commands/worker.ts")).worker,
   },
   {
+    name: "serve",
+    group: "Run",
+    summary: "Serve chat, API, Studio and probes, for a deploy",
+    load: async () => (await import("./commands/serve.ts")).serve,
+  },
+  {
     name: "threads",
     group: "Look",
     summary: "List the threads",

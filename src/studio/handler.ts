@@ -1,4 +1,5 @@
 import type { AnyAgent } from "../agent/definition/config.ts";
+import type { AgentHost } from "../runtime/host/agent-host.ts";
 import { openStore } from "../stores/open-store.ts";
 import type { ThreadStore } from "../stores/port.ts";
 import { demoAgent } from "./demo/demo-agent.ts";
@@ -20,9 +21,12 @@ export interface StudioHandler {
   stop(options?: { readonly graceMs?: number | undefined }): Promise<void>;
 }
 
-/** Returns the allowed host names. It is a function, because the port is known only after Studio listens. */
+/** The server around a Studio. */
 interface Mounted {
+  /** Returns the allowed host names. It is a function, because the port is known only after Studio listens. */
   readonly hosts?: (() => readonly string[] | undefined) | undefined;
+  /** Runs the agents, in place of a host of the Studio. */
+  readonly host?: AgentHost;
 }
 
 /**
@@ -58,7 +62,14 @@ export async function handlerOf(what: string, options: StudioOptions, mounted: M
   const agent: AnyAgent = options.agent ?? demoAgent({ ports: options.ports });
   const access = token === undefined ? undefined : new Access(token);
   const page = ui === false ? undefined : new Page(ui);
-  const studio = new Studio(store, agent, { ...options, ...(given === undefined && { url }) }, page, access);
+  const studio = new Studio(
+    store,
+    agent,
+    { ...options, ...(given === undefined && { url }) },
+    page,
+    access,
+    mounted.host,
+  );
   const guards = (): GuardOptions => ({ access, hosts: mounted.hosts?.() ?? options.hosts });
   const handle = (request: Request): Promise<Response> => answered(studio, page, request, guards());
   return Object.assign(handle, {

@@ -11,7 +11,7 @@ import { errorResponse, StudioError } from "./http/response.ts";
 import { checkStudioOptions, type RunningStudio, type StartOptions } from "./options.ts";
 
 /** The headers of a request must arrive in this time, and all of it in the other. An import may be long. */
-const LIMITS = { headersTimeout: 15_000, requestTimeout: 15 * 60_000, connectionsCheckingInterval: 5000 };
+export const LIMITS = { headersTimeout: 15_000, requestTimeout: 15 * 60_000, connectionsCheckingInterval: 5000 };
 /** How long the body of a request may pause, in milliseconds. */
 const MAX_PAUSE_MS = 30_000;
 
@@ -72,7 +72,7 @@ function plainHttp(host: string): string {
   return `Studio serves ${host} over plain http. ${risk} Put TLS in front of it, or listen on 127.0.0.1.`;
 }
 
-function listening(server: Server, port: number, host: string): Promise<number> {
+export function listening(server: Server, port: number, host: string): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once("error", (error: NodeJS.ErrnoException) => reject(notListening(error, port, host)));
     server.listen(port, host, () => resolve((server.address() as AddressInfo).port)); // a server that listens on a port has an `AddressInfo`

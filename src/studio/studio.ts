@@ -43,6 +43,7 @@ export class Studio {
   /** The event streams that are open. */
   readonly streams = new Set<AbortController>();
   readonly #options: StudioOptions;
+  readonly #given: AgentHost | undefined;
   #host: AgentHost | undefined;
   #settings: Promise<ReactSettings> | undefined;
   #titled: TitledStore | undefined;
@@ -55,7 +56,16 @@ export class Studio {
   /** Undefined if no token is required. */
   readonly access: Access | undefined;
 
-  constructor(store: ThreadStore, agent: AnyAgent, options: StudioOptions, page?: Page, access?: Access) {
+  /** `given`: a host that is used in place of an own one, and not stopped. */
+  constructor(
+    store: ThreadStore,
+    agent: AnyAgent,
+    options: StudioOptions,
+    page?: Page,
+    access?: Access,
+    given?: AgentHost,
+  ) {
+    this.#given = given;
     this.page = page;
     this.access = access;
     this.callSeqs = new CallSeqs(store);
@@ -95,6 +105,7 @@ export class Studio {
   /** Runs the agent. It claims threads (locks them for this process), so read-only routes must not use it. */
   get host(): AgentHost {
     if (this.stopped.signal.aborted) throw stopped();
+    if (this.#given !== undefined) return this.#given;
     const { warn, idleMs, context } = this.#options;
     this.#host ??= AgentHost.create({
       agent: this.agent,

@@ -63,7 +63,7 @@ function isDownload({ method }: Request, { pathname }: URL): boolean {
   return method === "GET" && /^\/api\/threads\/[^/]+\/export$/.test(pathname);
 }
 
-function bearerOf(request: Request): string | undefined {
+export function bearerOf(request: Request): string | undefined {
   return /^Bearer (.+)$/i.exec(request.headers.get("authorization") ?? "")?.[1];
 }
 

@@ -1,0 +1,144 @@
+import { createServer, type Server } from "node:http";
+import type { AnyAgent } from "../../agent/definition/config.ts";
+import { type ChatHandlerOptions, chatHandler } from "../../runtime/chat/chat-handler.ts";
+import { AgentHost } from "../../runtime/host/agent-host.ts";
+import type { HostOptions } from "../../runtime/host/options.ts";
+import type { ThreadStore } from "../../stores/port.ts";
+import { handlerOf } from "../../studio/handler.ts";
+import { Access, bearerOf } from "../../studio/http/guard.ts";
+import { errorResponse, StudioError } from "../../studio/http/response.ts";
+import { LIMITS, listener, listening } from "../../studio/start-studio.ts";
+import { TitledStore } from "../../studio/titles.ts";
+import { type LogLine, monitorOf } from "./monitor.ts";
+
+export interface ServiceOptions {
+  readonly agents: readonly [AnyAgent, ...AnyAgent[]];
+  /** More options of the host, such as `context` and `tools`. */
+  readonly hostOptions: Partial<HostOptions<AnyAgent>>;
+  /** More options of the chat, such as `authorize`. By default the token lets everyone in. */
+  readonly chatOptions: Partial<ChatHandlerOptions<AnyAgent>>;
+  readonly store: ThreadStore;
+  readonly label: string;
+  readonly token: string;
+  readonly port: number;
+  readonly host: string;
+  readonly concurrency: number;
+  readonly log: (line: LogLine) => void;
+}
+
+/** A process of a deploy: the chat, the API, the Studio, probes and metrics on one port, and a worker. */
+export interface Service {
+  readonly port: number;
+  /** Makes a code with which a browser enters the Studio once. */
+  readonly mintCode: () => string;
+  /** `readyz` says no from now on. All else is served until `stop`. */
+  readonly drain: () => void;
+  /** Requests end with their next step, after at most `graceMs`, and other processes take them. */
+  readonly stop: (graceMs: number) => Promise<void>;
+}
+
+/** How long the store may take to answer a probe, in milliseconds. */
+const PROBE_MS = 2000;
+
+export async function startService(options: ServiceOptions): Promise<Service> {
+  const server = createServer(LIMITS);
+  const port = await listening(server, options.port, options.host);
+  try {
+    return await serviceOn(server, port, options);
+  } catch (error) {
+    await closing(server);
+    throw error;
+  }
+}
+
+async function serviceOn(server: Server, port: number, options: ServiceOptions): Promise<Service> {
+  const { agents, store, token, concurrency, log, hostOptions, chatOptions, label } = options;
+  const monitor = monitorOf(log);
+  const access = new Access(token);
+  const warn = (text: string): void => log({ level: "warn", event: "warning", text: text.split("\n")[0] });
+  const host = AgentHost.create<AnyAgent>({
+    warn,
+    onError: (_error, { code, threadId, requestId }) =>
+      log({ level: "warn", event: "error", code, threadId, requestId }),
+    ...(hostOptions as object), // checked by the host
+    agents,
+    store: new TitledStore(store, agents[0].name).store,
+    telemetry: monitor.telemetry(hostOptions.telemetry),
+  });
+  const chat = chatHandler<AnyAgent>({
+    ask: (_request, { agent }) => (typeof agent === "string" ? { agent } : undefined),
+    authorize: (request) => {
+      if (!access.isToken(bearerOf(request))) throw unauthorized();
+      return true;
+    },
+    onError: () => log({ level: "error", event: "chat_failed" }),
+    ...chatOptions,
+    host,
+  });
+  const studio = await handlerOf("heddle serve", { agent: agents[0], store, label, token, warn }, { host });
+  host.work({ concurrency });
+  let isDraining = false;
+
+  const ready = async (): Promise<Response> => {
+    const why = isDraining ? "stopping" : await storeTrouble(store);
+    return Response.json({ ready: why === undefined, why }, { status: why === undefined ? 200 : 503 });
+  };
+  const handle = async (request: Request): Promise<Response> => {
+    const { pathname } = new URL(request.url);
+    switch (pathname) {
+      case "/healthz":
+        return Response.json({ alive: true });
+      case "/readyz":
+        return ready();
+      case "/metrics": {
+        if (!access.isToken(bearerOf(request))) return errorResponse(unauthorized());
+        const gauges = { heddle_live_threads: host.size, heddle_ready: isDraining ? 0 : 1 };
+        return new Response(monitor.metrics(gauges), { headers: { "content-type": "text/plain; version=0.0.4" } });
+      }
+      default:
+        return pathname === CHAT || pathname.startsWith(`${CHAT}/`) ? chat(request) : studio(request);
+    }
+  };
+  server.on("request", listener(handle, `${options.host}:${port}`));
+  log({ level: "info", event: "listening", port, store: label, agents: agents.map(({ name }) => name).join(",") });
+
+  return {
+    port,
+    mintCode: () => studio.mintCode(),
+    drain: () => {
+      isDraining = true;
+      log({ level: "info", event: "draining" });
+    },
+    stop: async (graceMs) => {
+      const closed = closing(server);
+      await Promise.all([studio.stop(), host.stop({ graceMs })]);
+      server.closeAllConnections();
+      await closed;
+      log({ level: "info", event: "stopped" });
+    },
+  };
+}
+
+const CHAT = "/api/chat";
+
+function closing(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeIdleConnections();
+  });
+}
+
+/** Why the store does not answer, as a code. */
+async function storeTrouble(store: ThreadStore): Promise<string | undefined> {
+  try {
+    await store.list({ limit: 1, signal: AbortSignal.timeout(PROBE_MS) });
+    return undefined;
+  } catch (error) {
+    return (error as { readonly code?: string } | null)?.code ?? "store_failed"; // errors of a store have one
+  }
+}
+
+function unauthorized(): StudioError {
+  const message = "A token is required. Send `Authorization: Bearer <token>`, with the token of HEDDLE_TOKEN.";
+  return new StudioError({ code: "unauthorized", status: 401, message });
+}
