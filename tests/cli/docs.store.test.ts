@@ -25,6 +25,7 @@ test("docs/cli.md runs line by line, each line exits as its comment says", async
         ...(given !== undefined && { stdin: given }),
         onWrite: (text, interrupt) => {
           if (words[1] === "studio" && text.startsWith("http")) queueMicrotask(interrupt);
+          if (words[1] === "serve" && text.startsWith("http")) queueMicrotask(interrupt);
           if (words[1] === "worker" && text.startsWith("Working on")) queueMicrotask(interrupt);
         },
       }),

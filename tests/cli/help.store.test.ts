@@ -13,6 +13,7 @@ const BEFORE: { readonly [name: string]: (cwd: string) => Promise<void> } = {
   deny: waiting,
   cancel: waiting,
   worker: async (cwd) => writeFileSync(join(cwd, "agent.ts"), AGENT),
+  serve: async (cwd) => writeFileSync(join(cwd, "agent.ts"), AGENT),
   answer: async (cwd) => {
     writeFileSync(join(cwd, "agent.ts"), AGENT);
     await run(["ask", "How warm is it?", "--agent", "agent.ts"], { cwd });
@@ -26,7 +27,7 @@ const BEFORE: { readonly [name: string]: (cwd: string) => Promise<void> } = {
   },
 };
 /** Commands that run until they are interrupted, and what they write when they are ready. */
-const SERVES: { readonly [name: string]: RegExp } = { studio: /http:/, worker: /^Working on/ };
+const SERVES: { readonly [name: string]: RegExp } = { studio: /http:/, serve: /http:/, worker: /^Working on/ };
 /** Ends with something else than 0, and says so. */
 const CODES: { readonly [name: string]: number } = { steer: 4 };
 

@@ -1,13 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { ChatHandlerOptions } from "../../runtime/chat/chat-handler.ts";
-import type { HostOptions } from "../../runtime/host/options.ts";
 import { randomSecret } from "../../studio/http/guard.ts";
 import { isPlainObject } from "../../thread/json.ts";
 import { agentsOf, type Exports, moduleIn } from "../agent.ts";
 import { defineCommand, STORE_OPTIONS, wholeNumber } from "../command.ts";
 import { badUsage, CliError, EXIT } from "../io.ts";
 import type { LogLine } from "../serve/monitor.ts";
-import { startService } from "../serve/service.ts";
+import { type ServiceOptions, startService } from "../serve/service.ts";
 import { openNamedStore } from "../studio-client.ts";
 
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|::1)$/;
@@ -32,7 +30,7 @@ export const serve = defineCommand({
     drain: {
       type: "string",
       value: "seconds",
-      help: "how long to serve after SIGTERM, while readyz says no; default 5; also HEDDLE_DRAIN",
+      help: "how long to serve after SIGTERM, while readyz is 503; default 5; also HEDDLE_DRAIN",
     },
     grace: {
       type: "string",
@@ -82,8 +80,8 @@ export const serve = defineCommand({
     try {
       const service = await startService({
         agents: agentsOf(module, file),
-        hostOptions: exported<HostOptions<never>>(module, "host", file),
-        chatOptions: exported<ChatHandlerOptions>(module, "chat", file),
+        hostOptions: exported<ServiceOptions["hostOptions"]>(module, "host", file),
+        chatOptions: exported<ServiceOptions["chatOptions"]>(module, "chat", file),
         ...{ store, label, token, port, host, concurrency, log },
       });
       const url = `http://${host.includes(":") ? `[${host}]` : host}:${service.port}`;
@@ -110,9 +108,9 @@ function ownToken(host: string): string {
 }
 
 /** Options that the file exports. The function that gets them checks them. */
-function exported<Options>(module: Exports, name: string, file: string): Partial<Options> {
+function exported<Options extends object>(module: Exports, name: string, file: string): Options {
   const given = module[name];
-  if (given === undefined) return {};
-  if (isPlainObject(given)) return given as Partial<Options>;
+  if (given === undefined) return {} as Options; // all are optional
+  if (isPlainObject(given)) return given as Options; // checked where they are used
   throw badUsage(`${file} exports \`${name}\`, which must be an object of options.`);
 }

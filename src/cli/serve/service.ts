@@ -2,7 +2,6 @@ import { createServer, type Server } from "node:http";
 import type { AnyAgent } from "../../agent/definition/config.ts";
 import { type ChatHandlerOptions, chatHandler } from "../../runtime/chat/chat-handler.ts";
 import { AgentHost } from "../../runtime/host/agent-host.ts";
-import type { HostOptions } from "../../runtime/host/options.ts";
 import type { ThreadStore } from "../../stores/port.ts";
 import { handlerOf } from "../../studio/handler.ts";
 import { Access, bearerOf } from "../../studio/http/guard.ts";
@@ -14,7 +13,7 @@ import { type LogLine, monitorOf } from "./monitor.ts";
 export interface ServiceOptions {
   readonly agents: readonly [AnyAgent, ...AnyAgent[]];
   /** More options of the host, such as `context` and `tools`. */
-  readonly hostOptions: Partial<HostOptions<AnyAgent>>;
+  readonly hostOptions: Partial<Parameters<typeof AgentHost.create<AnyAgent>>[0]>;
   /** More options of the chat, such as `authorize`. By default the token lets everyone in. */
   readonly chatOptions: Partial<ChatHandlerOptions<AnyAgent>>;
   readonly store: ThreadStore;
@@ -31,7 +30,7 @@ export interface Service {
   readonly port: number;
   /** Makes a code with which a browser enters the Studio once. */
   readonly mintCode: () => string;
-  /** `readyz` says no from now on. All else is served until `stop`. */
+  /** `readyz` is 503 from now on. All else is served until `stop`. */
   readonly drain: () => void;
   /** Requests end with their next step, after at most `graceMs`, and other processes take them. */
   readonly stop: (graceMs: number) => Promise<void>;
