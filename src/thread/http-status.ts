@@ -4,7 +4,7 @@ import { HeddleError } from "./errors.ts";
 const STATUSES: { readonly [status: number]: string } = {
   400:
     "not_json thread_corrupt seq_out_of_range empty_ask not_a_thread unsupported_message_format policy_unknown_field " +
-    "policy_impossible policy_invalid_value not_portable bad_usage file_unsendable entry_not_loaded lane_not_loaded",
+    "policy_impossible policy_invalid_value not_portable bad_usage file_unsendable entry_not_loaded lane_not_loaded agent_required",
   401: "unauthorized code_used token_expired token_revoked token_config_mismatch token_version_mismatch legacy_token_state",
   403: "host_refused origin_refused access_refused read_only owner_mismatch tool_denied",
   404: "thread_not_found call_not_found command_not_found message_not_found request_not_found answer_unknown route_not_found mode_unknown",
@@ -15,7 +15,7 @@ const STATUSES: { readonly [status: number]: string } = {
     "stale_holder summary_failed summary_not_accepted summary_cancelled summary_range_mismatch thread_diverged thread_exists thread_held lease_ended command_id_reused " +
     "command_settled command_amended setting_id_reused instruction_id_reused request_running request_completed " +
     "request_superseded request_waiting request_cancelled request_interrupted token_superseded attempts_exhausted model_aborted " +
-    "tool_aborted options_lost interrupted",
+    "tool_aborted options_lost interrupted agent_mismatch",
   410: "feed_epoch_changed",
   413: "too_large body_too_large token_too_large",
   415: "content_type_refused",

@@ -123,6 +123,30 @@ test("the file's own options of the chat and of the host are used", async () => 
   expect((await fetch(`${server.url}/api/chat/t/messages`, { headers: { "x-user": "ada" } })).status).toBe(200);
 });
 
+test("with several agents a page names one, and the Studio asks the first in new threads", async () => {
+  const more = `export const chef = defineAgent({ name: "chef", model });
+    export default agent;`;
+  const server = await served(folder({ more }));
+  const post = async (path: string, body: object) => {
+    const headers = { authorization: `Bearer ${TOKEN}`, "content-type": "application/json" };
+    const response = await fetch(`${server.url}${path}`, { method: "POST", headers, body: JSON.stringify(body) });
+    return [response.status, await response.text()] as const;
+  };
+  const messages = [{ id: "m1", role: "user", parts: [{ type: "text", text: "Hi" }] }];
+  expect(await post("/api/chat", { id: "a", messages })).toEqual([400, expect.stringContaining("agent_required")]);
+  expect(await post("/api/chat", { id: "a", messages, agent: "chef" })).toEqual([
+    200,
+    expect.stringContaining("known."),
+  ]);
+  expect(await post("/api/chat", { id: "a", messages, agent: "cook" })).toEqual([
+    409,
+    expect.stringContaining("agent_"),
+  ]);
+  const { id } = JSON.parse((await post("/api/threads", {}))[1]) as { readonly id: string };
+  expect((await post(`/api/threads/${id}/ask`, { content: "Hi" }))[0]).toBe(202);
+  await server.process.wrote(new RegExp(`"agent":"clerk","threadId":"${id}"`));
+});
+
 test.each([
   [{}, ["--host", "0.0.0.0"], { HEDDLE_TOKEN: "" }, "token_missing"],
   [{}, [], { HEDDLE_DRAIN: "soon" }, "bad_usage"],

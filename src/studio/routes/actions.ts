@@ -125,10 +125,9 @@ async function startRequest(studio: Studio, id: string, content: Content, option
   const takeBack = isNamed || name === "" ? () => undefined : studio.titled.name(id, name);
   try {
     const context = await studio.contextOf(id);
-    const isNew = thread.metadata["agent"] === undefined;
     const request = await studio.host.ask(id, content, {
       ...options,
-      ...(isNew && { agent: studio.agent.name }), // the host may have several
+      ...(thread.rev === 0 && { agent: studio.agent.name }), // the host may have several
       ...(context !== undefined && { context }),
     });
     studio.live.attach(id, request);
