@@ -144,6 +144,9 @@ function postOf(messages: readonly UIMessageLike[], trigger: unknown, messageId:
   };
 }
 
+/** The codes of a post that found another state of the thread than the one it has looked at. */
+const LATE: ReadonlySet<string> = new Set(["busy", "not_waiting"]);
+
 /** How often a post looks again when other posts ask at the same time. */
 const MAX_ATTEMPTS = 5;
 
@@ -162,8 +165,8 @@ async function askPost<Agent extends AnyAgent>(
   try {
     return await askAt(host, threadId, { post, place, open, policy }, options);
   } catch (error) {
-    // Another post has asked since this one looked, so this one is a message to a busy agent.
-    const isLate = RequestError.isInstance(error) && error.code === "busy" && attempts > 1;
+    // Another post has asked since this one looked, or a person has decided the call that this one would deny.
+    const isLate = RequestError.isInstance(error) && LATE.has(error.code) && attempts > 1;
     if (isLate) return askPost(host, threadId, post, options, policy, attempts - 1);
     // A page may post only its last message: whether that is an edit of an earlier one shows only the whole thread.
     const isEdit = RequestError.isInstance(error) && error.code === "request_id_reused" && place.type === "end";

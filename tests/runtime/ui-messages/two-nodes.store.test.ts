@@ -119,6 +119,29 @@ describe.each([
     expect(instead.request.id).not.toBe(running.request.id);
   });
 
+  test("asks a message whose approval another person decides at the same moment", async () => {
+    const pay = { inputSchema: anything, needsApproval: true, execute: () => "paid" };
+    const { one, two, post } = twoNodes(open(), [PAY, "Paid."], { pay });
+    const { request } = await post(one, "Pay.", "m1");
+    await request.settled();
+    const late = new Proxy(two, {
+      get(host, name) {
+        const member: unknown = Reflect.get(host, name, host);
+        if (typeof member !== "function") return member;
+        return async (...args: unknown[]) => {
+          if (name === "deny") {
+            await one.approve(id, "call_p");
+            await request.result;
+          }
+          return Reflect.apply(member, host, args);
+        };
+      },
+    });
+    const { request: next } = await post(late, "No, wait.", "m2");
+    expect(next.id).not.toBe(request.id);
+    expect(asks(await one.thread(id))).toHaveLength(2);
+  });
+
   test.each(["deny", "steer"] as const)(
     "asks a message once that joins a request (%s), also when that ends before it is found again",
     async (how) => {
