@@ -27,7 +27,7 @@ import { displayOf, storedDisplay } from "./user-message.ts";
 /** The part of an AgentHost that a chat needs. */
 export type ChatHost<Agent extends AnyAgent = AnyAgent> = Pick<
   AgentHost<Agent>,
-  "get" | "ask" | "resume" | "thread" | "waiting" | "cancel" | "steer" | "approve" | "deny" | "answer"
+  "get" | "ask" | "resume" | "thread" | "waiting" | "pending" | "cancel" | "steer" | "approve" | "deny" | "answer"
 >;
 
 /** The options of an ask, and the person who approves or denies calls. */
@@ -249,7 +249,7 @@ async function actionFor(
 
 /** Adds a message to the open request, and answers later whether the request has taken it. Undefined: it takes none. */
 async function joinRequest(
-  host: Pick<ChatHost, "waiting" | "steer" | "deny">,
+  host: Pick<ChatHost, "waiting" | "steer" | "deny" | "pending">,
   threadId: string,
   { id, content, display }: Extract<Post, { type: "message" }>,
   action: "steer" | "deny",
@@ -258,12 +258,14 @@ async function joinRequest(
 ): Promise<{ readonly isTaken: () => Promise<boolean> } | undefined> {
   const waiting = action === "deny" ? await host.waiting(threadId) : [];
   const approvals = waiting.filter(({ kind }) => kind === "approval");
-  const isSteered = approvals.length === 0 || typeof content !== "string"; // a reason has no files
+  // A page may post a message again that was taken before the call was made.
+  const isKnown = approvals.length > 0 && (await host.pending(threadId)).some((command) => command.id === id);
+  const isSteered = isKnown || approvals.length === 0 || typeof content !== "string"; // a reason has no files
   const steered = isSteered
     ? await host.steer(threadId, content, { id, requestId, display, skip: action === "deny" && approvals.length === 0 })
     : undefined;
   const reason = contentText(content);
-  for (const { toolCallId } of approvals) {
+  for (const { toolCallId } of isKnown ? [] : approvals) {
     await host.deny(threadId, toolCallId, {
       by,
       ...(reason !== "" && { reason }),

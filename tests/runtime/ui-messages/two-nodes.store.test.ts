@@ -119,6 +119,25 @@ describe.each([
     expect(instead.request.id).not.toBe(running.request.id);
   });
 
+  test("a repeated message that waits for the next step does not deny the call that is asked for meanwhile", async () => {
+    const pay = { inputSchema: anything, needsApproval: true, execute: () => "paid" };
+    const { one, two, post } = twoNodes(open(), [{ ...PAY, delayMs: 200 }, "Paid."], { pay });
+    const { request } = await post(one, "Pay.", "m1");
+    expect(await post(one, "From my account.", "m2")).toMatchObject({ joined: true });
+    await request.settled();
+    for (const host of [one, two]) expect((await post(host, "From my account.", "m2")).joined).toBe(true);
+    expect(await one.waiting(id)).toHaveLength(1);
+    await two.approve(id, "call_p");
+    expect((await request.result).text).toBe("Paid.");
+    const users = (await one.thread(id))
+      .toArray()
+      .filter(({ payload }) => "role" in payload && payload["role"] === "user");
+    expect(users.map(({ payload }) => (payload as { readonly content?: unknown }).content)).toEqual([
+      "Pay.",
+      "From my account.",
+    ]);
+  });
+
   test("asks a message whose approval another person decides at the same moment", async () => {
     const pay = { inputSchema: anything, needsApproval: true, execute: () => "paid" };
     const { one, two, post } = twoNodes(open(), [PAY, "Paid."], { pay });
