@@ -237,14 +237,18 @@ export class AgentHost<Agent extends AnyAgent = AnyAgent> extends ThreadCommands
 
   /** Resumes the open request; undefined when there is none. With a token, it must be the request of the token. */
   async resume(threadIdOrToken: string): Promise<AgentRequest<AgentOutput<Agent>> | undefined> {
-    const { threadId, requestId, agent } = await this.#target(threadIdOrToken);
+    const target = await this.#target(threadIdOrToken);
+    return this.unlessAsked(target.threadId, undefined, () => this.#resume(target));
+  }
+
+  async #resume({ threadId, requestId, agent }: Target): Promise<AgentRequest<AgentOutput<Agent>> | undefined> {
     const isOf = (request: AgentRequest): boolean => requestId === undefined || request.id === requestId;
     const resumed = async ({ server: { request }, hosted }: Used<Agent>) =>
       request !== undefined && isOf(request) ? hosted(request) : undefined;
     try {
       return await this.#threads.use(threadId, resumed, { agent, claimWaitMs: 0 });
     } catch (error) {
-      if (!ThreadHeldError.isInstance(error)) return this.unlessAsked(threadId, undefined)(error);
+      if (!ThreadHeldError.isInstance(error)) throw error;
       this.#recovery.checkHolder(threadId);
       const request = await this.calls.openRequest(threadId, await this.#agentOf(threadId, agent));
       return request && isOf(request) ? (request as AgentRequest<AgentOutput<Agent>>) : undefined; // it has the output type of the definition
@@ -296,8 +300,9 @@ export class AgentHost<Agent extends AnyAgent = AnyAgent> extends ThreadCommands
   async waiting(of: string | WaitingListOptions = {}): Promise<readonly WaitingCall[] | WaitingList> {
     if (typeof of !== "string") return listWaiting(this.#options.store, this.#ports, of);
     const isLive = (id: string): boolean => this.#threads.live(id) !== undefined;
-    const calls = familyWaiting(of, { view: (id) => this.#viewed(id), isLive });
-    return calls.catch(this.unlessAsked(of, []));
+    return this.unlessAsked<readonly WaitingCall[]>(of, [], () => {
+      return familyWaiting(of, { view: (id) => this.#viewed(id), isLive });
+    });
   }
 
   /**
@@ -316,7 +321,7 @@ export class AgentHost<Agent extends AnyAgent = AnyAgent> extends ThreadCommands
   /** The usage of all requests of a thread, and of its children. Claims nothing. */
   async usage(threadId: string): Promise<ThreadUsage> {
     checkName("threadId", threadId);
-    const priced = (id: string) => this.#agentOf(id).catch(this.unlessAsked<Partial<AnyAgent>>(id, {}));
+    const priced = (id: string) => this.unlessAsked<Partial<AnyAgent>>(id, {}, () => this.#agentOf(id));
     return familyUsage(this.#options.store, threadId, priced);
   }
 
@@ -352,7 +357,7 @@ export class AgentHost<Agent extends AnyAgent = AnyAgent> extends ThreadCommands
   /** The permission rules of a thread, as `server.rules` lists them. Claims nothing. */
   async rules(threadId: string): Promise<readonly PermissionRule[]> {
     const agent = await this.#read(threadId);
-    const of = await this.#agentOf(threadId).catch(this.unlessAsked(threadId, undefined));
+    const of = await this.unlessAsked<AnyAgent | undefined>(threadId, undefined, () => this.#agentOf(threadId));
     return rulesOf({ ...agent, settings: { modes: of?.modes, ...agent.settings } });
   }
 
@@ -403,12 +408,18 @@ export class AgentHost<Agent extends AnyAgent = AnyAgent> extends ThreadCommands
   }
 
   /** A thread without any ask needs no agent for this answer. */
-  protected override unlessAsked<Answer>(threadId: string, answer: Answer): (error: unknown) => Promise<Answer> {
-    return async (error) => {
-      const isNeeded = !RequestError.isInstance(error) || error.code !== "agent_required";
-      if (isNeeded || (await lastAsk(this.#log, threadId)) !== undefined) throw error;
-      return answer;
-    };
+  protected override async unlessAsked<Answer>(
+    threadId: string,
+    answer: Answer,
+    work: () => Promise<Answer>,
+  ): Promise<Answer> {
+    try {
+      return await work();
+    } catch (error) {
+      if (!RequestError.isInstance(error) || error.code !== "agent_required") throw error;
+      const isAsked = (await lastAsk(this.#log, threadId)) !== undefined; // maybe by another process in the meantime
+      return isAsked ? work() : answer;
+    }
   }
 
   #target(threadIdOrToken: string): Promise<Target> {

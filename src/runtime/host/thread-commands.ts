@@ -69,7 +69,11 @@ export abstract class ThreadCommands<Agent extends AnyAgent> {
   ): Promise<Answer>;
 
   /** A thread without any ask needs no agent for this answer. */
-  protected abstract unlessAsked<Answer>(threadId: string, answer: Answer): (error: unknown) => Promise<Answer>;
+  protected abstract unlessAsked<Answer>(
+    threadId: string,
+    answer: Answer,
+    work: () => Promise<Answer>,
+  ): Promise<Answer>;
 
   protected abstract place(threadId: string): CommandPlace;
 
@@ -111,7 +115,7 @@ export abstract class ThreadCommands<Agent extends AnyAgent> {
     const none = options?.pending === "return" ? [] : false;
     const here = (server: AgentServer<Agent>) => server.cancel(requestId, reason, options);
     const call = this.#ending("cancel", threadId, requestId, [reason, options], here);
-    return this.command(threadId, call).catch(this.unlessAsked<boolean | readonly PendingCommand[]>(threadId, none));
+    return this.unlessAsked<boolean | readonly PendingCommand[]>(threadId, none, () => this.command(threadId, call));
   }
 
   /** Ends the request of a thread with the results so far, as `finish` of a server does. */

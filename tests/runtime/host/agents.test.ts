@@ -98,6 +98,23 @@ function withoutNames(store: ThreadStore): ThreadStore {
   return store;
 }
 
+test("a thread that another process asks for the first time meanwhile is resumed with its agent", async () => {
+  const { host: make, end, store } = await house();
+  const agents = team("sales", "support");
+  const first = make({ agents });
+  let looks = 0;
+  const pending: ThreadStore["pending"] = async (...args) => {
+    const rows = await store.pending(...args); // the last thing that is looked at before the agent is chosen
+    if (looks++ === 0) await end(first.ask("thread_1", "Hi", { agent: "support" }));
+    return rows;
+  };
+  const second = make({ agents, store: { ...store, pending } });
+  const request = await end(second.resume("thread_1"));
+  expect(looks).toBeGreaterThan(0);
+  if (request !== undefined) expect((await end(request.result)).text).toBe("support here.");
+  await end(Promise.all([first.stop(), second.stop()]));
+});
+
 test("an ended request has the output of its agent, also while another process holds the thread", async () => {
   const { host: make, end } = await house();
   const output = jsonSchema<{ n: number }>({ type: "object", properties: { n: { type: "number" } } });
