@@ -163,7 +163,8 @@ async function askPost<Agent extends AnyAgent>(
   const whole = async (): Promise<Place> => placeOf(await host.thread(threadId, { whole: true }), post, open);
   const place = placeAtEnd(await host.thread(threadId), post, open) ?? (await whole());
   try {
-    return await askAt(host, threadId, { post, place, open, policy }, options);
+    const turn = await askAt(host, threadId, { post, place, open, policy, isLast: attempts === 1 }, options);
+    return turn ?? (await askPost(host, threadId, post, options, policy, attempts - 1));
   } catch (error) {
     // Another post has asked since this one looked, or a person has decided the call that this one would deny.
     const isLate = RequestError.isInstance(error) && LATE.has(error.code) && attempts > 1;
@@ -172,7 +173,9 @@ async function askPost<Agent extends AnyAgent>(
     const isEdit = RequestError.isInstance(error) && error.code === "request_id_reused" && place.type === "end";
     const again = isEdit ? await whole() : place;
     if (again.type === "end" || again === place) throw error;
-    return askAt(host, threadId, { post, place: again, open, policy }, options);
+    const turn = await askAt(host, threadId, { post, place: again, open, policy, isLast: true }, options);
+    if (turn === undefined) throw error; // unreachable: the last attempt asks
+    return turn;
   }
 }
 
@@ -182,28 +185,32 @@ interface PlacedPost {
   /** The request that was open when the place was looked up. */
   readonly open: string | undefined;
   readonly policy: OpenPolicy;
+  /** Asks, whatever has happened since the place was looked up. */
+  readonly isLast: boolean;
 }
 
+/** Undefined: the open request has ended since, and may have taken the message from another post. Look again. */
 async function askAt<Agent extends AnyAgent>(
   host: ChatHost<Agent>,
   threadId: string,
-  { post, place, open, policy }: PlacedPost,
+  { post, place, open, policy, isLast }: PlacedPost,
   { refs, ...options }: AskOptions & AgentChoice,
-): Promise<ChatTurn<AgentOutput<Agent>>> {
+): Promise<ChatTurn<AgentOutput<Agent>> | undefined> {
   const isOpen = place.type === "known" && place.ask.refs.requestId === open;
   const resumed = isOpen ? await resumeTurn(host, threadId) : undefined;
   const joinedBefore = place.type === "known" && place.joined === true;
   if (resumed !== undefined) return { ...resumed, ...(joinedBefore && { joined: true }) };
   const isAsked = place.type !== "known" && open !== undefined && (await host.resume(threadId))?.id === open;
+  if (place.type !== "known" && open !== undefined && !isAsked && !isLast) return undefined;
   const action = isAsked ? await actionFor(host, threadId, place, policy) : undefined;
   if (action === "cancel") await host.cancel(threadId, open, "Another message was sent.", { pending: "drop" });
   if (open !== undefined && post.type === "message" && (action === "steer" || action === "deny")) {
     const joining = await joinRequest(host, threadId, post, action, policy.by, open);
     const running = joining && (await resumeTurn(host, threadId));
     if (running?.request.id === open) return { ...running, joined: true };
-    // The request has ended meanwhile. A message that it did not take is asked.
     const ended = (await joining?.isTaken()) ? await endedTurn(host, threadId, open) : undefined;
     if (ended !== undefined) return { ...ended, joined: true };
+    if (!isLast) return undefined;
   }
   const asked = { ...options, ...(action === "queue" && { queue: true }), ...askOf(post, place, refs) };
   const content = post.type === "message" && place.type !== "known" ? post.content : contentIn(place);
@@ -212,7 +219,7 @@ async function askAt<Agent extends AnyAgent>(
     content,
     ...([asked] as AskArguments<AskOptions<AgentContext<Agent>> & AgentChoice>),
   ); // as it was given
-  return { request, thread: () => host.thread(threadId) };
+  return { request, thread: () => host.thread(threadId), ...(joinedBefore && { joined: true }) };
 }
 
 /** The policy for an open request, and the person who denies its calls. */

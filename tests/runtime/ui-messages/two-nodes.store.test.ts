@@ -138,6 +138,34 @@ describe.each([
     ]);
   });
 
+  test.each(["steer", "resume"] as const)(
+    "asks a message once that is posted twice while its request ends (before %s)",
+    async (name) => {
+      const { look, begun, open: finish } = gate();
+      const { one, two, post } = twoNodes(open(), [LOOK, "By train."], { look });
+      const { request } = await post(one, "Oslo?", "m1");
+      await begun;
+      let calls = 0;
+      const late = new Proxy(two, {
+        get(host, called) {
+          const member: unknown = Reflect.get(host, called, host);
+          if (typeof member !== "function") return member;
+          return async (...args: unknown[]) => {
+            if (called === name && ++calls === (name === "resume" ? 2 : 1)) {
+              await post(one, "By train.", "m2");
+              finish();
+              await request.result;
+            }
+            return Reflect.apply(member, host, args);
+          };
+        },
+      });
+      const again = await post(late, "By train.", "m2");
+      expect([again.joined, again.request.id]).toEqual([true, request.id]);
+      expect(asks(await one.thread(id))).toHaveLength(1);
+    },
+  );
+
   test("asks a message whose approval another person decides at the same moment", async () => {
     const pay = { inputSchema: anything, needsApproval: true, execute: () => "paid" };
     const { one, two, post } = twoNodes(open(), [PAY, "Paid."], { pay });
