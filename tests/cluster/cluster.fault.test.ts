@@ -1,0 +1,20 @@
+import { afterAll, beforeAll, test } from "vitest";
+import { type OwnServer, startPostgres } from "../support/postgres/start-postgres.ts";
+import { seeded } from "../support/seeded.ts";
+import { throughDeploys, throughFaults } from "./run.ts";
+
+let server: OwnServer;
+
+beforeAll(async () => {
+  server = await startPostgres({ own: true });
+});
+
+afterAll(async () => {
+  await server.stop();
+});
+
+test("whatever dies, freezes and is cut, every request ends once and every message is taken once", () =>
+  throughFaults({ server, random: seeded(), threads: 30, asksPerThread: 3 }, 1));
+
+test("a rolling deploy fails no request", () =>
+  throughDeploys({ server, random: seeded(), threads: 20, asksPerThread: 3 }, 1));

@@ -1,0 +1,269 @@
+// Three nodes on one Postgres, with users that post to any of them, and faults.
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Entry, JsonObject, ThreadStore } from "heddle";
+import { expect, onTestFinished } from "vitest";
+import { Heddle } from "../cli/support/process.ts";
+import { bundledScript } from "../support/bundled-script.ts";
+import { freePort } from "../support/postgres/free-port.ts";
+import { startProxy, type TcpProxy } from "../support/postgres/tcp-proxy.ts";
+import type { Random } from "../support/seeded.ts";
+import { fastFolder } from "../support/temp-folder.ts";
+
+const TOKEN = "a-token-of-the-tests";
+const AGENTS = ["ann", "bob"] as const;
+/** How long everything may take after the last fault, in milliseconds. Only a hang needs it. */
+const HANG_MS = 120_000;
+
+/** A node has a port and a proxy to the database, which stay the same when its process dies. */
+class Node {
+  readonly #port: number;
+  readonly #proxy: TcpProxy;
+  readonly #folder: string;
+  readonly #tenant: string;
+  process: Heddle;
+
+  private constructor(port: number, proxy: TcpProxy, folder: string, tenant: string) {
+    this.#port = port;
+    this.#proxy = proxy;
+    this.#folder = folder;
+    this.#tenant = tenant;
+    this.process = this.#spawn();
+  }
+
+  static async start(url: string, folder: string, tenant: string): Promise<Node> {
+    const proxy = await startProxy(url);
+    onTestFinished(() => proxy.stop());
+    const node = new Node(await freePort(), proxy, folder, tenant);
+    await node.process.wrote(/"listening"/);
+    return node;
+  }
+
+  #spawn(): Heddle {
+    const env = {
+      HEDDLE_TOKEN: TOKEN,
+      HEDDLE_STORE: this.#proxy.url,
+      HEDDLE_TENANT: this.#tenant,
+      HEDDLE_PORT: String(this.#port),
+      HEDDLE_DRAIN: "0",
+      HEDDLE_GRACE: "5",
+      CLUSTER_RUNS: join(this.#folder, "runs"),
+    };
+    return new Heddle(["serve", bundledScript(new URL("node-agents.ts", import.meta.url))], this.#folder, env);
+  }
+
+  cut(): void {
+    this.#proxy.reset();
+  }
+
+  async restart(signal: "SIGKILL" | "SIGTERM"): Promise<number | null> {
+    this.process.child.kill(signal);
+    const { code } = await this.process.ended;
+    this.process = this.#spawn();
+    await this.process.wrote(/"listening"/);
+    return code;
+  }
+
+  async freeze(ms: number): Promise<void> {
+    this.process.child.kill("SIGSTOP");
+    await sleep(ms);
+    this.process.child.kill("SIGCONT");
+  }
+
+  fetch(path: string, body?: object): Promise<Response> {
+    return fetch(`http://127.0.0.1:${this.#port}${path}`, {
+      method: body === undefined ? "GET" : "POST",
+      headers: { authorization: `Bearer ${TOKEN}`, "content-type": "application/json", connection: "close" },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      signal: AbortSignal.timeout(HANG_MS),
+    });
+  }
+}
+
+export interface ClusterOptions {
+  readonly url: string;
+  readonly tenant: string;
+  /** Reads the database directly. */
+  readonly store: ThreadStore;
+  readonly random: Random;
+  readonly threads: number;
+  readonly asksPerThread: number;
+}
+
+export class Cluster {
+  readonly nodes: readonly Node[];
+  readonly #options: ClusterOptions;
+  readonly #runs: string;
+  /** The ids of the messages that were answered, by thread. */
+  readonly #posted = new Map<string, Set<string>>();
+  #isOver = false;
+
+  private constructor(options: ClusterOptions, nodes: readonly Node[], runs: string) {
+    this.#options = options;
+    this.nodes = nodes;
+    this.#runs = runs;
+  }
+
+  static async start(options: ClusterOptions): Promise<Cluster> {
+    await options.store.list({ limit: 1 }); // makes the tables
+    const folder = fastFolder();
+    const runs = join(folder, "runs");
+    writeFileSync(runs, "");
+    const nodes = await Promise.all([1, 2, 3].map(() => Node.start(options.url, folder, options.tenant)));
+    return new Cluster(options, nodes, runs);
+  }
+
+  get #node(): Node {
+    const [first, ...others] = this.nodes;
+    return this.#options.random.pick([first as Node, ...others]); // there are three
+  }
+
+  /** All users talk, and all requests come to their end. */
+  async talk(): Promise<void> {
+    const { threads, random } = this.#options;
+    const approving = this.#approve();
+    const ids = random.list(threads, (index) => `${random.pick(AGENTS)}_${index}`);
+    await Promise.all(ids.map((id) => this.#user(id)));
+    const until = Date.now() + HANG_MS;
+    for (let open = await this.#open(); open.length > 0; open = await this.#open()) {
+      if (Date.now() > until) return expect.fail(`These threads have not ended: ${open.join(", ")}`);
+      await sleep(50);
+    }
+    this.#isOver = true;
+    await approving;
+  }
+
+  async #open(): Promise<readonly string[]> {
+    const { threads } = await retried(() => this.#options.store.list({ limit: 1000 }));
+    return threads.filter(({ status }) => status === "running" || status === "waiting").map(({ id }) => id);
+  }
+
+  /** A person who approves whatever waits, at any node. */
+  async #approve(): Promise<void> {
+    const { random, store } = this.#options;
+    while (!this.#isOver) {
+      const { calls } = await retried(() => store.waiting({ limit: 100 }));
+      for (const { threadId, callId: toolCallId } of calls) {
+        const path = `/api/chat/${threadId}/${random.oneIn(4) ? "deny" : "approve"}`;
+        await this.#node.fetch(path, { toolCallId }).catch(() => undefined); // it is tried again while it waits
+      }
+      await sleep(20);
+    }
+  }
+
+  async #user(threadId: string): Promise<void> {
+    const { asksPerThread, random } = this.#options;
+    for (let ask = 0; ask < asksPerThread; ask++) {
+      const plan = random.list(random.below(4), () => random.pick(["note", "charge", "pay"]));
+      const answered = this.#post(threadId, `${threadId}_${ask}`, `plan: ${plan.join(" ")}`);
+      if (random.oneIn(3)) {
+        await sleep(random.below(200));
+        await this.#post(threadId, `${threadId}_${ask}_more`, "And another thing.");
+      }
+      if (random.oneIn(6)) {
+        await sleep(random.below(200));
+        await this.#node.fetch(`/api/chat/${threadId}/stop`, {}).catch(() => undefined); // nobody waits for it
+      }
+      await answered;
+    }
+  }
+
+  /** Posts until a node has answered, as a page does. */
+  async #post(threadId: string, messageId: string, text: string): Promise<void> {
+    const messages = [{ id: messageId, role: "user", parts: [{ type: "text", text }] }];
+    const [agent] = threadId.split("_");
+    for (;;) {
+      try {
+        const response = await this.#node.fetch("/api/chat", { id: threadId, agent, messages });
+        const body = await response.text();
+        if (response.ok) this.#posted.set(threadId, (this.#posted.get(threadId) ?? new Set()).add(messageId));
+        if (response.ok && /"type":"(finish|abort|error)"/.test(body)) return;
+        if (response.ok && !(await this.#open()).includes(threadId)) return; // its process died, and another one resumed it
+        const mayRetry = response.ok || response.status === 503 || body.includes('"retryable":true');
+        if (!mayRetry) expect(response.status, body).toBe(200);
+      } catch (error) {
+        if (error instanceof Error && error.name === "AssertionError") throw error;
+      }
+      await sleep(50);
+    }
+  }
+
+  /** Everything that must hold, in the end. */
+  async check(): Promise<{ readonly requests: number; readonly runs: number }> {
+    const { store } = this.#options;
+    const { threads } = await store.list({ limit: 1000 });
+    const runs = readFileSync(this.#runs, "utf8").trim().split("\n");
+    const once = runs.filter((line) => !line.startsWith("note "));
+    expect(
+      once.filter((line, index) => once.indexOf(line) !== index),
+      "tools that ran twice",
+    ).toEqual([]);
+    let requests = 0;
+    for (const { id } of threads) {
+      expect((await store.verify(id)).ok, id).toBe(true);
+      const entries = (await store.load(id))?.toArray() ?? [];
+      const asks = entries.filter((entry) => isAsk(entry));
+      requests += asks.length;
+      for (const { refs } of asks) {
+        const own = entries.filter((entry) => entry.refs.requestId === refs.requestId);
+        expect(own.filter(({ payload }) => "end" in payload).length, `ends of ${refs.requestId} in ${id}`).toBe(1);
+        const calls = own.flatMap(({ payload }) => (payload as Message).toolCalls ?? []).map((call) => call.id);
+        const results = own
+          .filter(({ payload }) => (payload as Message).role === "tool")
+          .map((one) => one.refs["toolCallId"]);
+        expect(results.toSorted(), `results of ${refs.requestId} in ${id}`).toEqual(calls.toSorted());
+      }
+      const said = entries.filter(({ payload }) => (payload as Message).role === "assistant");
+      const [agent] = id.split("_");
+      for (const { payload } of said) {
+        const text = JSON.stringify((payload as Message).content);
+        if (text.includes("I am")) expect(text, id).toContain(`I am ${agent},`);
+      }
+      const taken = entries.flatMap(({ refs, payload, kind }) => {
+        const { role, steer } = payload as Message;
+        if (kind === "approval_resolved") return refs["replyId"] ?? []; // a message that denies a call
+        if (role !== "user") return [];
+        return (steer === undefined ? refs["messageId"] : refs["signalId"]) ?? [];
+      });
+      for (const messageId of this.#posted.get(id) ?? []) {
+        const outcome = await Promise.race([store.outcome(id, messageId).catch(() => undefined), sleep(500)]);
+        if (outcome?.status === "dropped" && outcome["reason"] === "cancelled") continue; // with its request
+        const found = taken.filter((known) => known === messageId).length;
+        expect(
+          found,
+          `${messageId} in the log of ${id}, outcome ${JSON.stringify(outcome)}:\n${linesOf(entries)}`,
+        ).toBe(1);
+      }
+    }
+    return { requests, runs: runs.length };
+  }
+}
+
+interface Message {
+  readonly role?: string;
+  readonly content?: JsonObject;
+  readonly steer?: string;
+  readonly toolCalls?: readonly { readonly id: string }[];
+}
+
+function isAsk({ payload }: Entry): boolean {
+  const { role, steer } = payload as Message;
+  return role === "user" && steer === undefined;
+}
+
+async function retried<Answer>(read: () => Promise<Answer>): Promise<Answer> {
+  for (;;) {
+    try {
+      return await read();
+    } catch {
+      await sleep(50); // the database is down
+    }
+  }
+}
+
+function linesOf(entries: readonly Entry[]): string {
+  return entries
+    .map(({ seq, kind, payload, refs }) => JSON.stringify({ seq, kind, refs, payload }).slice(0, 300))
+    .join("\n");
+}

@@ -1,0 +1,55 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect } from "vitest";
+import { openStore } from "../stores/postgres/open.ts";
+import type { OwnServer } from "../support/postgres/start-postgres.ts";
+import type { Random } from "../support/seeded.ts";
+import { Cluster } from "./cluster.ts";
+
+interface RunOptions {
+  readonly server: OwnServer;
+  /** Where the nodes connect. Default: the server itself. */
+  readonly url?: string;
+  readonly random: Random;
+  readonly threads: number;
+  readonly asksPerThread: number;
+}
+
+async function clusterOf({ server, url = server.url, ...options }: RunOptions): Promise<Cluster> {
+  const tenant = randomUUID();
+  const store = openStore({ tenant, schema: "heddle" }, server.url);
+  return Cluster.start({ ...options, url, tenant, store });
+}
+
+/** Nodes are killed and frozen, connections are cut, and the database crashes, `rounds` times. */
+export async function throughFaults(options: RunOptions, rounds: number): Promise<void> {
+  const { server, threads } = options;
+  const cluster = await clusterOf(options);
+  const talk = cluster.talk();
+  for (let round = 0; round < rounds; round++) {
+    const [one, two, three] = cluster.nodes;
+    await sleep(1000);
+    await one?.restart("SIGKILL");
+    two?.cut();
+    await three?.freeze(3000);
+    await server.kill();
+    await server.restart();
+    await two?.restart("SIGKILL");
+  }
+  await talk;
+  const { requests, runs } = await cluster.check();
+  expect(requests).toBeGreaterThanOrEqual(threads);
+  expect(runs).toBeGreaterThan(0);
+}
+
+/** Each node is stopped and started again while users talk. */
+export async function throughDeploys(options: RunOptions, rounds: number): Promise<void> {
+  const cluster = await clusterOf(options);
+  const talk = cluster.talk();
+  for (let round = 0; round < rounds; round++) {
+    await sleep(500);
+    for (const node of cluster.nodes) expect(await node.restart("SIGTERM")).toBe(0);
+  }
+  await talk;
+  await cluster.check();
+}
