@@ -71,7 +71,6 @@ const ui = (option: string, real: unknown, more: object = {}): Row => ({
   steps: ["tool", "summary"],
   watch: (request, hit) => drain(uiMessageStream(request, { [option]: () => hit(() => real) } as object)),
 });
-
 const ROWS: { readonly [Name in CallbackName | "model" | "events" | "textStream"]: Row | Elsewhere } = {
   accept: { steps: ["first"], config: (hit) => ({ accept: () => hit(() => undefined) }) },
   systemPrompt: prompt,
