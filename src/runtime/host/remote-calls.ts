@@ -96,7 +96,10 @@ export class RemoteCalls {
     found.catch(() => undefined); // it is awaited below, or the call has thrown
     const until = ports.monotonic() + limitMs;
     for (let waitMs = FIRST_CHECK_MS; ; waitMs = Math.min(2 * waitMs, LONGEST_CHECK_MS)) {
-      const outcome = await Promise.race([found, pause(ports, waitMs)]);
+      const outcome = await Promise.race([found, pause(ports, waitMs)]).catch((error: unknown) => {
+        if (stopped.aborted) return this.#withdraw(threadId, id, held); // otherwise it would be performed without its caller
+        throw error;
+      });
       if (outcome !== undefined) return outcome;
       await this.#options.takeOver(threadId).catch(() => undefined); // it is held, or cannot be started now
       if (ports.monotonic() >= until && !isLong(call)) return this.#withdraw(threadId, id, held);

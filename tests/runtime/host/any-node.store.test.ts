@@ -67,6 +67,19 @@ describe.each(stores)("commands from the process that does not hold the thread, 
     await stop();
   });
 
+  test("a call that no holder has taken is taken back when its process stops", async () => {
+    const [store] = open();
+    const { host: make, end } = await house(store, realTime());
+    const { epoch } = await store.claim(T, { holder: "other", ttlMs: 60_000 }); // takes no calls
+    const host = make({ agent: agentOf(["Hello."]), store });
+    const steered = host.steer(T, "No, wait.", { id: "m2" }).catch((error: { readonly code?: string }) => error.code);
+    await end(until("the call is posted", async () => (await store.pending(T)).length === 1));
+    await end(host.stop());
+    expect(await steered).toBe("thread_held");
+    expect(await store.pending(T)).toEqual([]);
+    await store.release(T, epoch);
+  });
+
   test("an approval of a child ends the call of its parent, which the first process holds", async () => {
     const { agent: payer } = careful([PAY, "Paid."], { name: "payer" });
     const tools = { delegate: agentTool(payer, { description: "Pays" }) };
