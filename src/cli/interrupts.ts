@@ -61,6 +61,22 @@ export class Interrupts {
   }
 }
 
+/** Runs `work`, a server. `stopped` resolves at the first Ctrl-C or SIGTERM; the second one ends the process. */
+export async function untilStopped<Result>(io: Io, work: (stopped: Promise<void>) => Promise<Result>): Promise<Result> {
+  const { promise: stopped, resolve } = Promise.withResolvers<void>();
+  let isAsked = false;
+  const off = io.onInterrupt(() => {
+    if (isAsked) io.leave(EXIT.interrupted);
+    isAsked = true;
+    resolve();
+  });
+  try {
+    return await work(stopped);
+  } finally {
+    off();
+  }
+}
+
 /** Runs `work`, which Ctrl-C can cancel. */
 export async function interruptible<Result>(
   { io, out }: { readonly io: Io; readonly out: Output },

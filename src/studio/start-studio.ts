@@ -15,7 +15,8 @@ export const LIMITS = { headersTimeout: 15_000, requestTimeout: 15 * 60_000, con
 /** How long the body of a request may pause, in milliseconds. */
 const MAX_PAUSE_MS = 30_000;
 
-const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|::1)$/;
+/** Names and addresses that only this machine reaches. */
+export const LOOPBACK: RegExp = /^(localhost|127(\.\d{1,3}){3}|::1)$/;
 
 /**
  * Starts Studio: a page and an API for the threads of a store. It listens only on this machine unless you set `host`. The API
@@ -79,7 +80,7 @@ export function listening(server: Server, port: number, host: string): Promise<n
   });
 }
 
-function closing(server: Server): Promise<void> {
+export function closing(server: Server): Promise<void> {
   return new Promise((resolve) => {
     server.close(() => resolve());
     server.closeIdleConnections();

@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { randomSecret } from "../../studio/http/guard.ts";
+import { LOOPBACK } from "../../studio/start-studio.ts";
 import { isPlainObject } from "../../thread/json.ts";
 import { agentsOf, type Exports, moduleIn } from "../agent.ts";
 import { defineCommand, STORE_OPTIONS, wholeNumber } from "../command.ts";
+import { untilStopped } from "../interrupts.ts";
 import { badUsage, CliError, EXIT } from "../io.ts";
 import type { LogLine } from "../serve/monitor.ts";
 import { type ServiceOptions, startService } from "../serve/service.ts";
 import { openNamedStore } from "../studio-client.ts";
-
-const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|::1)$/;
 
 export const serve = defineCommand({
   args: "<file>",
@@ -68,35 +68,29 @@ export const serve = defineCommand({
       void io.stderr.write(`${text}\n`).catch(() => undefined); // a reader that left stops no server
     };
     const module = await moduleIn(io, file);
-    const stopped = Promise.withResolvers<void>();
-    let isAsked = false;
-    const off = io.onInterrupt(() => {
-      if (isAsked) io.leave(EXIT.interrupted);
-      isAsked = true;
-      stopped.resolve();
+    return untilStopped(io, async (stopped) => {
+      const named = options.store ?? (io.env["HEDDLE_STORE"] || io.env["DATABASE_URL"] || undefined);
+      const { store, label } = await openNamedStore(io, { ...options, store: named }, true);
+      try {
+        const service = await startService({
+          agents: agentsOf(module, file),
+          hostOptions: exported<ServiceOptions["hostOptions"]>(module, "host", file),
+          chatOptions: exported<ServiceOptions["chatOptions"]>(module, "chat", file),
+          ...{ store, label, token, port, host, concurrency, log },
+        });
+        const url = `http://${host.includes(":") ? `[${host}]` : host}:${service.port}`;
+        const isOwnToken = options.token === undefined && !io.env["HEDDLE_TOKEN"];
+        if (out.isJson) await out.json({ url, port: service.port, store: label, ...(isOwnToken && { token }) });
+        else await out.data(isOwnToken ? `${url}/#/enter/${service.mintCode()}\ntoken ${token}` : url);
+        await stopped;
+        service.drain();
+        await sleep(drainMs);
+        await service.stop(graceMs);
+      } finally {
+        await store.close();
+      }
+      return EXIT.ok;
     });
-    const named = options.store ?? (io.env["HEDDLE_STORE"] || io.env["DATABASE_URL"] || undefined);
-    const { store, label } = await openNamedStore(io, { ...options, store: named }, true);
-    try {
-      const service = await startService({
-        agents: agentsOf(module, file),
-        hostOptions: exported<ServiceOptions["hostOptions"]>(module, "host", file),
-        chatOptions: exported<ServiceOptions["chatOptions"]>(module, "chat", file),
-        ...{ store, label, token, port, host, concurrency, log },
-      });
-      const url = `http://${host.includes(":") ? `[${host}]` : host}:${service.port}`;
-      const isOwnToken = options.token === undefined && !io.env["HEDDLE_TOKEN"];
-      if (out.isJson) await out.json({ url, port: service.port, store: label, ...(isOwnToken && { token }) });
-      else await out.data(isOwnToken ? `${url}/#/enter/${service.mintCode()}\ntoken ${token}` : url);
-      await stopped.promise;
-      service.drain();
-      await sleep(drainMs);
-      await service.stop(graceMs);
-    } finally {
-      off();
-      await store.close();
-    }
-    return EXIT.ok;
   },
 });
 

@@ -2,6 +2,7 @@ import { StudioError } from "../../studio/http/response.ts";
 import { startStudio } from "../../studio/start-studio.ts";
 import { agentFor } from "../agent.ts";
 import { AGENT_OPTIONS, defineCommand, STORE_OPTIONS, wholeNumber } from "../command.ts";
+import { untilStopped } from "../interrupts.ts";
 import { badUsage, CliError, EXIT } from "../io.ts";
 import { openNamedStore } from "../studio-client.ts";
 
@@ -42,48 +43,42 @@ export const studio = defineCommand({
   run: async ({ io, out, options }) => {
     const port = portOf(options.port ?? (io.env["HEDDLE_PORT"] || "4747"));
     const token = options.token ?? (io.env["HEDDLE_TOKEN"] || undefined);
-    const stopped = Promise.withResolvers<void>();
-    let isAsked = false;
-    const off = io.onInterrupt(() => {
-      if (isAsked) io.leave(EXIT.interrupted);
-      isAsked = true;
-      stopped.resolve();
-    });
-    const { store, label } = await openNamedStore(io, options, true);
-    try {
-      const agent = await agentFor(io, out, options.agent);
-      const warn = (message: string): void =>
-        void out.info(`${out.paintError("yellow", "warning:")} ${message.split("\n")[0]}`);
-      const { "read-only": readOnly, host } = options;
-      const limit = wholeNumber(options["import-limit"], "--import-limit");
-      const running = await startStudio({
-        ...{ store, label, agent, port, host, readOnly, token, warn },
-        importLimit: limit === undefined ? undefined : limit * 1024 * 1024,
-      }).catch(portHint);
+    return untilStopped(io, async (stopped) => {
+      const { store, label } = await openNamedStore(io, options, true);
       try {
-        if (out.isJson)
-          await out.json({
-            url: running.url,
-            token: running.token,
-            port: running.port,
-            store: label,
-            readOnly: readOnly === true,
-          });
-        else {
-          await out.data(running.url);
-          await out.info(out.paintError("dim", `For another browser or --server, the token is ${running.token}`));
+        const agent = await agentFor(io, out, options.agent);
+        const warn = (message: string): void =>
+          void out.info(`${out.paintError("yellow", "warning:")} ${message.split("\n")[0]}`);
+        const { "read-only": readOnly, host } = options;
+        const limit = wholeNumber(options["import-limit"], "--import-limit");
+        const running = await startStudio({
+          ...{ store, label, agent, port, host, readOnly, token, warn },
+          importLimit: limit === undefined ? undefined : limit * 1024 * 1024,
+        }).catch(portHint);
+        try {
+          if (out.isJson)
+            await out.json({
+              url: running.url,
+              token: running.token,
+              port: running.port,
+              store: label,
+              readOnly: readOnly === true,
+            });
+          else {
+            await out.data(running.url);
+            await out.info(out.paintError("dim", `For another browser or --server, the token is ${running.token}`));
+          }
+          if (options.open === true) io.open(running.url);
+          await stopped;
+          await out.info(out.paintError("dim", "Stopping. Press Ctrl-C again to exit at once."));
+        } finally {
+          await running.stop();
         }
-        if (options.open === true) io.open(running.url);
-        await stopped.promise;
-        await out.info(out.paintError("dim", "Stopping. Press Ctrl-C again to exit at once."));
       } finally {
-        await running.stop();
+        await store.close();
       }
-    } finally {
-      off();
-      await store.close();
-    }
-    return EXIT.ok;
+      return EXIT.ok;
+    });
   },
 });
 

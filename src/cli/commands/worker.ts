@@ -1,6 +1,7 @@
 import { AgentHost } from "../../runtime/host/agent-host.ts";
 import { agentsIn } from "../agent.ts";
 import { defineCommand, STORE_OPTIONS, wholeNumber } from "../command.ts";
+import { untilStopped } from "../interrupts.ts";
 import { EXIT } from "../io.ts";
 import { openNamedStore } from "../studio-client.ts";
 
@@ -36,30 +37,26 @@ export const worker = defineCommand({
     const concurrency = wholeNumber(options.concurrency, "--concurrency", 1) ?? CONCURRENCY;
     const graceMs = 1000 * (wholeNumber(options.grace, "--grace") ?? GRACE_S);
     const agents = await agentsIn(io, file);
-    const stopped = Promise.withResolvers<void>();
-    let isAsked = false;
-    const off = io.onInterrupt(() => {
-      if (isAsked) io.leave(EXIT.interrupted);
-      isAsked = true;
-      stopped.resolve();
+    return untilStopped(io, async (stopped) => {
+      const { store, label } = await openNamedStore(io, options, true);
+      try {
+        const warn = (message: string): void =>
+          void out.info(`${out.paintError("yellow", "warning:")} ${message.split("\n")[0]}`);
+        const host = AgentHost.create({ agents, store, warn });
+        host.work({ concurrency });
+        const names = agents.map(({ name }) => name);
+        if (out.isJson) await out.json({ agents: names, store: label, concurrency });
+        else
+          await out.info(
+            `Working on ${label} for ${names.join(", ")}, with at most ${concurrency} model calls at once.`,
+          );
+        await stopped;
+        await out.info(out.paintError("dim", "Stopping. Press Ctrl-C again to exit at once."));
+        await host.stop({ graceMs });
+      } finally {
+        await store.close();
+      }
+      return EXIT.ok;
     });
-    const { store, label } = await openNamedStore(io, options, true);
-    try {
-      const warn = (message: string): void =>
-        void out.info(`${out.paintError("yellow", "warning:")} ${message.split("\n")[0]}`);
-      const host = AgentHost.create({ agents, store, warn });
-      host.work({ concurrency });
-      const names = agents.map(({ name }) => name);
-      if (out.isJson) await out.json({ agents: names, store: label, concurrency });
-      else
-        await out.info(`Working on ${label} for ${names.join(", ")}, with at most ${concurrency} model calls at once.`);
-      await stopped.promise;
-      await out.info(out.paintError("dim", "Stopping. Press Ctrl-C again to exit at once."));
-      await host.stop({ graceMs });
-    } finally {
-      off();
-      await store.close();
-    }
-    return EXIT.ok;
   },
 });

@@ -2,11 +2,10 @@ import { createServer, type Server } from "node:http";
 import type { AnyAgent } from "../../agent/definition/config.ts";
 import { type ChatHandlerOptions, chatHandler } from "../../runtime/chat/chat-handler.ts";
 import { AgentHost } from "../../runtime/host/agent-host.ts";
-import type { ThreadStore } from "../../stores/port.ts";
 import { handlerOf } from "../../studio/handler.ts";
 import { Access, bearerOf } from "../../studio/http/guard.ts";
 import { errorResponse, StudioError } from "../../studio/http/response.ts";
-import { LIMITS, listener, listening } from "../../studio/start-studio.ts";
+import { closing, LIMITS, listener, listening } from "../../studio/start-studio.ts";
 import { TitledStore } from "../../studio/titles.ts";
 import { type LogLine, monitorOf } from "./monitor.ts";
 
@@ -16,7 +15,7 @@ export interface ServiceOptions {
   readonly hostOptions: Partial<Parameters<typeof AgentHost.create<AnyAgent>>[0]>;
   /** More options of the chat, such as `authorize`. By default the token lets everyone in. */
   readonly chatOptions: Partial<ChatHandlerOptions<AnyAgent>>;
-  readonly store: ThreadStore;
+  readonly store: AgentHost["store"];
   readonly label: string;
   readonly token: string;
   readonly port: number;
@@ -74,7 +73,8 @@ async function serviceOn(server: Server, port: number, options: ServiceOptions):
     ...chatOptions,
     host,
   });
-  const studio = await handlerOf("heddle serve", { agent: agents[0], store, label, token, warn }, { host });
+  const failed = (): void => log({ level: "error", event: "studio_failed" }); // its warnings quote errors of any code
+  const studio = await handlerOf("heddle serve", { agent: agents[0], store, label, token, warn: failed }, { host });
   host.work({ concurrency });
   let isDraining = false;
 
@@ -120,15 +120,8 @@ async function serviceOn(server: Server, port: number, options: ServiceOptions):
 
 const CHAT = "/api/chat";
 
-function closing(server: Server): Promise<void> {
-  return new Promise((resolve) => {
-    server.close(() => resolve());
-    server.closeIdleConnections();
-  });
-}
-
 /** Why the store does not answer, as a code. */
-async function storeTrouble(store: ThreadStore): Promise<string | undefined> {
+async function storeTrouble(store: AgentHost["store"]): Promise<string | undefined> {
   try {
     await store.list({ limit: 1, signal: AbortSignal.timeout(PROBE_MS) });
     return undefined;
