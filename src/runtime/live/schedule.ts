@@ -130,10 +130,16 @@ export function scheduledRow(
   return { schedule: { next, ...(isTimed && { waiting }) } };
 }
 
-/** The change that a process makes that does not hold the thread. Only the holder sets the due time: it has to act first. */
+/**
+ * The change that a process makes that does not hold the thread. With a decided call the request does more than wait. The holder
+ * then reads the entry, and expects that the thread is due.
+ */
 export function foreignChange(before: ReactAgent, after: ReactAgent): ScheduleChange {
   const waiting = listedCalls(after, undefined);
-  return isEqual(listedCalls(before, undefined), waiting) ? {} : { waiting };
+  return {
+    ...(!isEqual(listedCalls(before, undefined), waiting) && { waiting }),
+    ...(after.state.run !== undefined && !willOnlyWait(after) && { next: {} }),
+  };
 }
 
 function isEqual(a: unknown, b: unknown): boolean {

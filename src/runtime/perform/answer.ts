@@ -1,6 +1,6 @@
 import type { ReactSettings } from "../../agent/react/settings.ts";
 import type { Command, CommandInput, CommandOutcome, ConsumedCommand, PostedCommand } from "../../stores/command.ts";
-import { CommandError } from "../../stores/errors.ts";
+import { CommandError, ConflictError } from "../../stores/errors.ts";
 import type { AppendOptions, AppendResult, NextRun, ThreadStore } from "../../stores/port.ts";
 import { longerTail } from "../../stores/project-from-store.ts";
 import type { Entry, EntryInput } from "../../thread/entry.ts";
@@ -97,12 +97,14 @@ function post(
 ): Promise<Posted> {
   const { store, ports, threadId } = place;
   const options = { epoch, posts: [{ threadId, command }] };
-  const more = scheduleOptions(schedule, place.agent?.().settings.name ?? "", ports.clock);
+  const agent = place.agent?.();
+  const more = scheduleOptions(schedule, agent?.settings.name ?? "", ports.clock);
+  const rev = agent?.thread.rev;
   const find = async (): Promise<Command | undefined> =>
     (await store.pending(threadId)).find(({ id }) => id === command.id);
   return retryStore(ports, async () => {
     try {
-      const { replayed } = await appendPost({ store, threadId, options, more }, replaces);
+      const { replayed } = await appendPost({ store, threadId, options, more, rev }, replaces);
       if (!replayed) return {};
       const { outcome } = await store.post(threadId, command);
       return outcome === undefined ? { row: await find() } : { outcome };
@@ -130,25 +132,37 @@ async function hasOutcome(store: ThreadStore, { threadId, command: { id } }: Pos
 
 interface PostAppend extends Pick<Place, "store" | "threadId"> {
   readonly options: AppendOptions;
-  /** The schedule. */
+  /** The schedule, and the revision that it was made for. */
   readonly more: AppendOptions;
+  readonly rev: number | undefined;
 }
 
 /** Drops the command that is replaced in the same transaction, unless it has an outcome already. */
 async function appendPost(
-  { store, threadId, options, more }: PostAppend,
+  { store, threadId, options, more, rev }: PostAppend,
   replaces: string | undefined,
 ): Promise<AppendResult> {
+  const posted = (given: AppendOptions) => scheduledPost({ store, threadId, options: given, more, rev });
   const [post] = options.posts ?? [];
-  if (replaces === undefined || post === undefined || (await hasOutcome(store, post)))
-    return scheduled(store, threadId, [], options, more)();
+  if (replaces === undefined || post === undefined || (await hasOutcome(store, post))) return posted(options);
   const consumes = [{ id: replaces, outcome: REPLACED }];
   try {
-    return await scheduled(store, threadId, [], { ...options, consumes }, more)();
+    return await posted({ ...options, consumes });
   } catch (error) {
     const isOfReplaced = CommandError.isInstance(error) && error.commandId === replaces;
     if (!isOfReplaced) throw error;
-    return scheduled(store, threadId, [], options, more)();
+    return posted(options);
+  }
+}
+
+/** Another process may have written an entry that makes the thread due. Then the schedule is an old one, and is left out. */
+async function scheduledPost({ store, threadId, options, more, rev }: PostAppend): Promise<AppendResult> {
+  if (isEmpty(more)) return store.append(threadId, [], options);
+  try {
+    return await scheduled(store, threadId, [], { ...options, expectedRev: rev }, more)();
+  } catch (error) {
+    if (!ConflictError.isInstance(error)) throw error;
+    return store.append(threadId, [], options); // the command makes the thread due
   }
 }
 

@@ -1,4 +1,5 @@
-import { type AgentRequest, AgentServer, react, resumeTokens } from "heddle";
+import { type AgentRequest, AgentServer, react, resumeTokens, type ThreadStore } from "heddle";
+import { faultStore } from "heddle/testing";
 import { describe, expect, test } from "vitest";
 import { ASK, agentOf, anything, careful, house, PAY, realTime, SECRET } from "./support/hosts.ts";
 
@@ -115,6 +116,62 @@ test("a decision is acted on here when the holder had died: after its claim has 
   await pass(10_000);
   expect(ran).toEqual(["call_p"]);
   await end(host.stop());
+});
+
+test("a decision is acted on by a worker when the holder had died and the host that wrote it has stopped", async () => {
+  const { host: make, end, pass, store } = await house();
+  const dead = make({ agent: careful([PAY]).agent });
+  await comesToWait(await end(dead.ask("thread_1", "Pay")));
+  await end(dead.stop());
+  await store.claim("thread_1", { holder: "dead", ttlMs: 5_000 });
+  const short = make({ agent: careful([]).agent });
+  await short.approve("thread_1", "call_p");
+  await end(short.stop());
+  const { agent, ran } = careful(["Paid."]);
+  const host = make({ agent });
+  host.work();
+  await pass(10_000);
+  expect(ran).toEqual(["call_p"]);
+  expect(await store.list({ status: "completed" })).toMatchObject({ threads: [{ id: "thread_1" }] });
+  await end(host.stop());
+});
+
+test("a call that another process allowed is resumed by a worker when its holder dies in it", async () => {
+  const { host: make, end, pass, store } = await house();
+  const dying = faultStore(store, { plan: () => undefined });
+  const execute = (): Promise<string> => new Promise(() => undefined);
+  const tools = { pay: { inputSchema: anything, needsApproval: true, execute } };
+  const holder = make({ agent: agentOf([PAY], { tools }), store: dying });
+  await comesToWait(await end(holder.ask("thread_1", "Pay")));
+  const short = make({ agent: careful([]).agent });
+  await short.approve("thread_1", "call_p");
+  await end(short.stop());
+  await pass(1_000); // it runs
+  dying.crash();
+  const { agent } = careful(["It may have been paid."]);
+  const host = make({ agent });
+  host.work();
+  await pass(15_000);
+  expect(await store.list({ status: "completed" })).toMatchObject({ threads: [{ id: "thread_1" }] });
+  await end(host.stop());
+});
+
+test("a message that waits while a decision of another process is not known here leaves the thread due", async () => {
+  const { host: make, end, pass, store } = await house();
+  const deaf: ThreadStore = Object.create(store, {
+    watch: { value: () => (async function* () {})() }, // is not shown what others write
+  });
+  const dying = faultStore(deaf, { plan: () => undefined });
+  const holder = make({ agent: careful([PAY]).agent, store: dying });
+  await comesToWait(await end(holder.ask("thread_1", "Pay")));
+  const short = make({ agent: careful([]).agent });
+  await short.approve("thread_1", "call_p");
+  await end(short.stop());
+  await end(holder.steer("thread_1", "Quick."));
+  dying.crash();
+  await pass(60_000);
+  const lease = await store.leases?.start({ node: "other", ttlMs: 60_000 });
+  expect(lease && (await store.runnable?.take({ lease }))).toMatchObject([{ threadId: "thread_1" }]);
 });
 
 test("a decision of a host that has lost its claim goes by entry, to the current holder of the thread", async () => {
