@@ -5,7 +5,7 @@ import { rulesOf } from "../../agent/react/permission-rules.ts";
 import { reactSettings } from "../../agent/react/settings.ts";
 import type { PermissionRule } from "../../lanes/setting.ts";
 import type { ExplainedEntry, ProjectionMeta } from "../../projection/projection.ts";
-import { StaleHolderError, ThreadHeldError } from "../../stores/errors.ts";
+import { ThreadHeldError } from "../../stores/errors.ts";
 import type { ThreadStore } from "../../stores/port.ts";
 import type { Content, UserMessage } from "../../thread/message.ts";
 import { checkName } from "../../thread/options.ts";
@@ -440,7 +440,7 @@ export class AgentHost<Agent extends AnyAgent = AnyAgent> extends ThreadCommands
     try {
       await this.#threads.use(threadId, ({ server }) => decided(server), { agent: wanted, claimWaitMs: 0 });
     } catch (error) {
-      if (!ThreadHeldError.isInstance(error) && !StaleHolderError.isInstance(error)) throw error;
+      if (!ThreadHeldError.isInstance(error)) throw error;
       const agent = await this.#agentOf(threadId, wanted);
       await decideByEntry({ ...this.#log, agent, threadId, requestId }, decision);
       this.#recovery.checkHolder(threadId);

@@ -171,23 +171,26 @@ export class LiveThreads<Agent extends AnyAgent> {
   }
 
   /**
-   * Calls `use`, and once more after a new claim if the claim was lost. A process that was frozen notices the loss with
-   * its next call. A stale holder has written nothing, so the repetition is safe.
+   * Calls `use`, and again after a new claim if the claim was lost. A process that was frozen notices the loss with its next
+   * call. A stale holder has written nothing, so the repetition is safe.
    */
   async use<Answer>(
     threadId: string,
     use: (used: Used<Agent>) => Promise<Answer>,
     start: Start<Agent> = {},
   ): Promise<Answer> {
-    const joined = this.#live.get(threadId);
-    try {
-      return await this.#use(threadId, use, start);
-    } catch (error) {
-      // A caller that may wait for the claim starts again, when the caller that started the thread did not wait.
-      const isImpatient = joined?.isPatient === false && start.claimWaitMs === undefined;
-      const isRefused = isImpatient && ThreadHeldError.isInstance(error);
-      if (!isRefused && !StaleHolderError.isInstance(error) && !isAskedMeanwhile(error)) throw error;
-      return await this.#use(threadId, use, start);
+    for (let attempt = 1; ; attempt++) {
+      const joined = this.#live.get(threadId);
+      try {
+        return await this.#use(threadId, use, start);
+      } catch (error) {
+        const isLost = StaleHolderError.isInstance(error);
+        // A caller that may wait for the claim starts again, when the caller that started the thread did not wait.
+        const isImpatient = joined?.isPatient === false && start.claimWaitMs === undefined;
+        const isRefused = isImpatient && ThreadHeldError.isInstance(error);
+        if (isLost && attempt === MOST_CLAIMS) throw claimLost(threadId, error);
+        if (!isLost && (attempt > 1 || (!isRefused && !isAskedMeanwhile(error)))) throw error;
+      }
     }
   }
 
@@ -448,6 +451,14 @@ function hosted<Agent extends AnyAgent>(
 
 function isAskedMeanwhile(error: unknown): boolean {
   return RequestError.isInstance(error) && error.code === "agent_mismatch" && error.retryable;
+}
+
+/** How often a call claims a thread whose claim is lost in it. */
+const MOST_CLAIMS = 5;
+
+function claimLost(threadId: string, cause: unknown): RequestError {
+  const message = `This process claimed thread ${threadId} ${MOST_CLAIMS} times, and lost each claim. Try again. If it happens often, raise leaseTtlMs or give the process more CPU time.`;
+  return new RequestError({ code: "claim_lost", retryable: true, message, cause });
 }
 
 function stopped(): RequestError {

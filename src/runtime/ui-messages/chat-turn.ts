@@ -3,7 +3,7 @@ import { fail } from "../../agent/definition/tool.ts";
 import { isAsk } from "../../agent/react/restore.ts";
 import { ThreadHeldError } from "../../stores/errors.ts";
 import type { Entry, Refs } from "../../thread/entry.ts";
-import { HeddleError, ThreadError } from "../../thread/errors.ts";
+import { ThreadError } from "../../thread/errors.ts";
 import { copyJsonRepaired, isPlainObject, type JsonObject, readSafely } from "../../thread/json.ts";
 import { type Content, contentText } from "../../thread/message.ts";
 import { Field } from "../../thread/messages/field.ts";
@@ -145,7 +145,7 @@ function postOf(messages: readonly UIMessageLike[], trigger: unknown, messageId:
 }
 
 /** The codes of a post that found another state of the thread than the one it has looked at. */
-const LATE: ReadonlySet<string> = new Set(["busy", "not_waiting", "stale_holder"]);
+const LATE: ReadonlySet<string> = new Set(["busy", "not_waiting"]);
 
 /** How often a post looks again when other posts ask at the same time. */
 const MAX_ATTEMPTS = 5;
@@ -166,9 +166,8 @@ async function askPost<Agent extends AnyAgent>(
     const turn = await askAt(host, threadId, { post, place, open, policy, isLast: attempts === 1 }, options);
     return turn ?? (await askPost(host, threadId, post, options, policy, attempts - 1));
   } catch (error) {
-    // Another post has asked since this one looked, a person has decided the call that this one would deny, or the thread has
-    // moved to another process. Nothing was written.
-    const isLate = HeddleError.isInstance(error) && LATE.has(error.code) && attempts > 1;
+    // Another post has asked since this one looked, or a person has decided the call that this one would deny.
+    const isLate = RequestError.isInstance(error) && LATE.has(error.code) && attempts > 1;
     if (isLate) return askPost(host, threadId, post, options, policy, attempts - 1);
     // A page may post only its last message: whether that is an edit of an earlier one shows only the whole thread.
     const isEdit = RequestError.isInstance(error) && error.code === "request_id_reused" && place.type === "end";

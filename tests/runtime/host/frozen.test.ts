@@ -1,3 +1,4 @@
+import type { ThreadStore } from "heddle";
 import { describe, expect, test } from "vitest";
 import { agentOf, careful, house, PAY } from "./support/hosts.ts";
 
@@ -58,6 +59,44 @@ describe("the first call of a host whose process was frozen", () => {
     const { epoch } = await store.claim("thread_1", { holder: "two", ttlMs: 60_000 });
     await store.release("thread_1", epoch);
     expect((await end((await end(host.ask("thread_1", "Again"))).result)).text).toBe("Two.");
+    await end(host.stop());
+  });
+});
+
+describe("a host whose claims are lost before its call is written", () => {
+  /** Another process takes each of the first claims. */
+  function contested(
+    store: ThreadStore,
+    losses: number,
+  ): { readonly store: ThreadStore; readonly claims: () => number } {
+    let claims = 0;
+    const claim: ThreadStore["claim"] = async (threadId, options) => {
+      const claimed = await store.claim(threadId, options);
+      if (++claims > losses) return claimed;
+      const other = await store.claim(threadId, { holder: options.holder, ttlMs: 1_000 });
+      await store.release(threadId, other.epoch);
+      return claimed;
+    };
+    return { store: Object.create(store, { claim: { value: claim } }), claims: () => claims };
+  }
+
+  test("claims again, and asks once", async () => {
+    const { host: make, end, store } = await house();
+    const at = contested(store, 4);
+    const host = make({ agent: agentOf(["Done."]), store: at.store });
+    const request = await end(host.ask("thread_1", "Go."));
+    expect((await end(request.result)).text).toBe("Done.");
+    const asks = (await store.load("thread_1"))?.toArray().filter(({ payload }) => payload["role"] === "user");
+    expect([at.claims(), asks?.length]).toEqual([5, 1]);
+    await end(host.stop());
+  });
+
+  test("says so after five claims, and writes nothing", async () => {
+    const { host: make, end, store } = await house();
+    const at = contested(store, Number.POSITIVE_INFINITY);
+    const host = make({ agent: agentOf([]), store: at.store });
+    await expect(end(host.ask("thread_1", "Go."))).rejects.toMatchObject({ code: "claim_lost", retryable: true });
+    expect([at.claims(), await store.load("thread_1")]).toEqual([5, undefined]);
     await end(host.stop());
   });
 });

@@ -1,12 +1,4 @@
-import {
-  AgentHost,
-  type Entry,
-  memoryStore,
-  StaleHolderError,
-  type Thread,
-  type ThreadStore,
-  type Tools,
-} from "heddle";
+import { AgentHost, type Entry, memoryStore, type Thread, type ThreadStore, type Tools } from "heddle";
 import { type ChatTurnOptions, chatTurn, resumeTurn, toUIMessages, uiMessageStream } from "heddle/ai-sdk";
 import { sqliteStore } from "heddle/sqlite";
 import type { ScriptedStep } from "heddle/testing";
@@ -144,26 +136,6 @@ describe.each([
       "Pay.",
       "From my account.",
     ]);
-  });
-
-  test("looks again when its thread has moved to another process", async () => {
-    const { two } = twoNodes(open(), ["Hello."]);
-    let hasMoved = false;
-    const moved = new Proxy(two, {
-      get(host, name) {
-        const member: unknown = Reflect.get(host, name, host);
-        if (typeof member !== "function") return member;
-        return async (...args: unknown[]) => {
-          if (name === "ask" && !hasMoved) {
-            hasMoved = true;
-            throw new StaleHolderError(id, 1, 2);
-          }
-          return Reflect.apply(member, host, args);
-        };
-      },
-    });
-    const { request } = await chatTurn(moved, id, [said("Hi", "m1")]);
-    expect([hasMoved, (await request.result).text]).toEqual([true, "Hello."]);
   });
 
   test.each(["steer", "resume"] as const)(
