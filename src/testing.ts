@@ -1,5 +1,6 @@
 import "./thread/node-version.ts";
 
+export type { Advanced } from "./runtime/host/advance.ts";
 export type { V4CallOptions, V4GenerateResult, V4StreamResult } from "./scripted-model/language-model.ts";
 export { type Difference, ScriptMismatch } from "./scripted-model/mismatch.ts";
 export type { RequestMessage, RequestToolCall, RequestToolResult, ScriptedRequest } from "./scripted-model/request.ts";
@@ -33,6 +34,12 @@ export type { ContractCase, StoreSubject } from "./testing/contract/case-fixture
 export { ContractFailure } from "./testing/contract/case-fixture.ts";
 export { storeContract } from "./testing/contract/store-contract.ts";
 export { runWorkerJob, type WorkerJob, type WorkerResult } from "./testing/contract/worker-job.ts";
+export {
+  type AdvanceThread,
+  type EngineProcess,
+  type EngineSubject,
+  engineContract,
+} from "./testing/engine/engine-contract.ts";
 export {
   type Fault,
   type FaultOptions,

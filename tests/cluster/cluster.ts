@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Entry, JsonObject, ThreadStore } from "heddle";
+import type { Entry, ThreadStore } from "heddle";
 import { expect, onTestFinished } from "vitest";
 import { Heddle } from "../cli/support/process.ts";
 import { bundledScript } from "../support/bundled-script.ts";
@@ -10,6 +10,7 @@ import { freePort } from "../support/postgres/free-port.ts";
 import { startProxy, type TcpProxy } from "../support/postgres/tcp-proxy.ts";
 import type { Random } from "../support/seeded.ts";
 import { fastFolder } from "../support/temp-folder.ts";
+import { expectRunsOnce, expectWholeRequests, messageOf } from "../support/whole-requests.ts";
 
 const TOKEN = "a-token-of-the-tests";
 const AGENTS = ["ann", "bob"] as const;
@@ -221,34 +222,21 @@ export class Cluster {
     expect(this.#refused).toEqual([]);
     const { threads } = await store.list({ limit: 1000 });
     const runs = readFileSync(this.#runs, "utf8").trim().split("\n");
-    const once = runs.filter((line) => !line.startsWith("note "));
-    expect(
-      once.filter((line, index) => once.indexOf(line) !== index),
-      "tools that ran twice",
-    ).toEqual([]);
+    expectRunsOnce(runs);
     let requests = 0;
     for (const { id } of threads) {
       expect((await store.verify(id)).ok, id).toBe(true);
       const entries = (await store.load(id))?.toArray() ?? [];
-      const asks = entries.filter((entry) => isAsk(entry));
-      requests += asks.length;
-      for (const { refs } of asks) {
-        const own = entries.filter((entry) => entry.refs.requestId === refs.requestId);
-        expect(own.filter(({ payload }) => "end" in payload).length, `ends of ${refs.requestId} in ${id}`).toBe(1);
-        const calls = own.flatMap(({ payload }) => (payload as Message).toolCalls ?? []).map((call) => call.id);
-        const results = own
-          .filter(({ payload }) => (payload as Message).role === "tool")
-          .map((one) => one.refs["toolCallId"]);
-        expect(results.toSorted(), `results of ${refs.requestId} in ${id}`).toEqual(calls.toSorted());
-      }
-      const said = entries.filter(({ payload }) => (payload as Message).role === "assistant");
+      requests += expectWholeRequests(id, entries);
+      const said = entries.map(messageOf).filter(({ role }) => role === "assistant");
       const [agent] = id.split("_");
-      for (const { payload } of said) {
-        const text = JSON.stringify((payload as Message).content);
+      for (const { content } of said) {
+        const text = JSON.stringify(content);
         if (text.includes("I am")) expect(text, id).toContain(`I am ${agent},`);
       }
-      const taken = entries.flatMap(({ refs, payload, kind }) => {
-        const { role, steer } = payload as Message;
+      const taken = entries.flatMap((entry) => {
+        const { refs, kind } = entry;
+        const { role, steer } = messageOf(entry);
         if (kind === "approval_resolved") return refs["replyId"] ?? []; // a message that denies a call
         if (role !== "user") return [];
         return (steer === undefined ? refs["messageId"] : refs["signalId"]) ?? [];
@@ -265,18 +253,6 @@ export class Cluster {
     }
     return { requests, runs: runs.length };
   }
-}
-
-interface Message {
-  readonly role?: string;
-  readonly content?: JsonObject;
-  readonly steer?: string;
-  readonly toolCalls?: readonly { readonly id: string }[];
-}
-
-function isAsk({ payload }: Entry): boolean {
-  const { role, steer } = payload as Message;
-  return role === "user" && steer === undefined;
 }
 
 function linesOf(entries: readonly Entry[]): string {

@@ -7,7 +7,8 @@ import { retryStore } from "../session/store-retry.ts";
 export interface Scheduler {
   /**
    * Has `host.advance(threadId)` called at this time, at least once. Called after the commit that made the time, in milliseconds
-   * since 1970, and again by `recover`. An error that it throws is a warning.
+   * since 1970, and again by `recover`. A request that begins is due at once, because its process may die. An error that it
+   * throws is a warning.
    */
   readonly wake: (threadId: string, at: number) => void | Promise<void>;
 }

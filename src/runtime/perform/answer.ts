@@ -66,9 +66,11 @@ export async function answerOf(
   }
 }
 
-/** The time is stored: the host is to start the thread then. */
-function wake({ wake: call }: Scene, schedule: ScheduleChange | undefined): void {
-  if (typeof schedule?.next?.at === "number") call(schedule.next.at);
+/** The time is stored: a process is to look at the thread then. At once, while a request runs: this process may die. */
+function wake({ wake: call, ports }: Scene, schedule: ScheduleChange | undefined): void {
+  if (!schedule?.next) return;
+  const { at = ports.clock() } = schedule.next;
+  if (at !== "later") call(at);
 }
 
 type Place = Pick<Scene, "store" | "ports" | "threadId">;

@@ -24,6 +24,16 @@ export interface SqliteConnection {
   exec(sql: string): void;
   prepare(sql: string): SqliteStatement;
   close(): void;
+  /** For a database inside another system, such as a Durable Object. Default: a file, used by the statements of SQLite. */
+  readonly embedded?: EmbeddedDatabase | undefined;
+}
+
+/** A database that knows no BEGIN, has no pragmas and belongs to one process. */
+export interface EmbeddedDatabase {
+  /** Runs the work as a transaction, and takes everything back when it throws. */
+  transaction<Result>(work: () => Result): Result;
+  /** Another value after each commit over another connection, as PRAGMA data_version has it. */
+  version(): SqlValue | undefined;
 }
 
 /** Opens the file at a path. Pass your own as the option `connect` to use another SQLite library. */
@@ -126,4 +136,12 @@ export function rollback(connection: SqliteConnection): void {
   try {
     connection.exec("ROLLBACK");
   } catch {} // SQLite has already rolled back, for example because the disk is full
+}
+
+/** Reads a value that changes with each commit over another connection. */
+export function dataVersion(connection: SqliteConnection): () => SqlValue | undefined {
+  const { embedded } = connection;
+  if (embedded !== undefined) return () => embedded.version();
+  const statement = connection.prepare("PRAGMA data_version");
+  return () => statement.get()?.[0];
 }

@@ -27,7 +27,7 @@ import { retryBusy, translateErrors } from "./errors.ts";
 import { Feed } from "./feed.ts";
 import { forkThread } from "./fork-thread.ts";
 import { Forks } from "./forks.ts";
-import { GroupCommit, type Outcome, type Transactions } from "./group-commit.ts";
+import { GroupCommit, type Outcome, type Transaction } from "./group-commit.ts";
 import { LeaseTable } from "./lease-table.ts";
 import { listThreads } from "./list.ts";
 import { hideThread, removeHidden } from "./removal.ts";
@@ -264,22 +264,37 @@ interface SharedWrites {
 
 function sharedWrites(connection: SqliteConnection, clock: Clock): SharedWrites {
   const sql = "SELECT file FROM pragma_database_list WHERE name = 'main'";
-  const turns = new Turns(() => String(connection.prepare(sql).get()?.[0] ?? ""));
+  const turns = new Turns(() => String(connection.prepare(sql).get()?.[0] ?? "")); // asked only where another process writes
   const knownThreads = new KnownThreads(connection);
-  const group = new GroupCommit(transactionsOf(connection, knownThreads), turns);
+  const group = new GroupCommit(transactionOf(connection, knownThreads), turns);
   return { group, knownThreads, take: takeThreads(connection, group, clock), buses: new LocalBuses() };
 }
 
-function transactionsOf(connection: SqliteConnection, knownThreads: KnownThreads): Transactions {
+function transactionOf(connection: SqliteConnection, knownThreads: KnownThreads): Transaction {
+  const run = connection.embedded?.transaction ?? fileTransaction(connection);
+  return (work) => {
+    try {
+      return run(work);
+    } catch (error) {
+      knownThreads.clear();
+      throw error;
+    }
+  };
+}
+
+function fileTransaction(connection: SqliteConnection): Transaction {
   const begin = connection.prepare("BEGIN IMMEDIATE");
   const commit = connection.prepare("COMMIT");
-  return {
-    begin: () => translateErrors(() => begin.run()),
-    commit: () => translateErrors(() => commit.run()),
-    rollback() {
-      knownThreads.clear();
+  return (work) => {
+    translateErrors(() => begin.run());
+    try {
+      const result = work();
+      translateErrors(() => commit.run());
+      return result;
+    } catch (error) {
       rollback(connection);
-    },
+      throw error;
+    }
   };
 }
 

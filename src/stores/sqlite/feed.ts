@@ -2,7 +2,7 @@ import { setImmediate as endOfTurn } from "node:timers/promises";
 import type { Change, FeedEpoch, ThreadChanges } from "../driver.ts";
 import { bodyOfFeedItem, type FeedChange, readFeedItem } from "../feed-item.ts";
 import { invalidCursor } from "../options.ts";
-import type { SqliteConnection, SqliteStatement, SqlValue } from "./connection.ts";
+import { dataVersion, type SqliteConnection, type SqliteStatement, type SqlValue } from "./connection.ts";
 import { translateErrors } from "./errors.ts";
 import { ROW_COLUMNS, toRow } from "./row-columns.ts";
 
@@ -40,7 +40,7 @@ type Place = readonly [row: number, item: number];
 export class Feed {
   readonly #tenant: string;
   readonly #meta: SqliteStatement;
-  readonly #version: SqliteStatement;
+  readonly #version: () => SqlValue;
   readonly #end: SqliteStatement;
   readonly #changes: SqliteStatement;
   readonly #items: SqliteStatement;
@@ -53,7 +53,8 @@ export class Feed {
   constructor(connection: SqliteConnection, tenant: string) {
     this.#tenant = tenant;
     this.#meta = connection.prepare("SELECT name, value FROM meta");
-    this.#version = connection.prepare("PRAGMA data_version");
+    const version = dataVersion(connection);
+    this.#version = () => translateErrors(version) ?? null;
     this.#end = connection.prepare(
       "SELECT (SELECT coalesce(max(pos), 0) FROM entries), (SELECT coalesce(max(pos), 0) FROM feed_items)",
     );
@@ -88,7 +89,7 @@ export class Feed {
    * is committed after it.
    */
   async changedThreads(after: string | undefined): Promise<ThreadChanges> {
-    const version = singleValue(this.#version);
+    const version = this.#version();
     const last = this.#lastLook;
     if (after !== undefined && after === last?.position && version === last.version)
       return { threadIds: [], postedIds: [], position: after };
@@ -112,10 +113,6 @@ export class Feed {
     }
     return [...threadIds];
   }
-}
-
-function singleValue(statement: SqliteStatement): SqlValue {
-  return translateErrors(() => statement.get()?.[0]) ?? null;
 }
 
 /** The cursor of a row is its position, as in version 0.1. The cursor of an item also has a dot and the item's number. */

@@ -15,12 +15,11 @@ interface Job {
   readonly isAlone: boolean;
 }
 
-export interface Transactions {
-  /** Throws `store_busy` at once when another process writes. */
-  begin(): void;
-  commit(): void;
-  rollback(): void;
-}
+/**
+ * Runs the work in a transaction, and takes everything back when it throws. Throws `store_busy` at once, before the work, when
+ * another process writes.
+ */
+export type Transaction = <Result>(work: () => Result) => Result;
 
 /** After this many transactions a lone writer yields to the event loop. */
 const MAX_STREAK = 16;
@@ -33,7 +32,7 @@ const NOW = Promise.resolve();
  * the jobs wait and the event loop is free.
  */
 export class GroupCommit {
-  readonly #transactions: Transactions;
+  readonly #transaction: Transaction;
   readonly #turns: Turns;
   readonly #drained: (() => void)[] = [];
   #queue: Job[] = [];
@@ -43,8 +42,8 @@ export class GroupCommit {
   readonly #tracked = new Set<Promise<unknown>>();
   readonly #onTurn = (): void => this.#flush();
 
-  constructor(transactions: Transactions, turns: Turns) {
-    this.#transactions = transactions;
+  constructor(transaction: Transaction, turns: Turns) {
+    this.#transaction = transaction;
     this.#turns = turns;
   }
 
@@ -110,20 +109,13 @@ export class GroupCommit {
         setTimeout(() => this.#flush(), ms);
         return;
       }
-      try {
-        this.#transactions.begin();
-      } catch (error) {
-        if (isBusy(error)) {
-          if (this.#retryLater(error)) return;
-          break;
-        }
-        this.#turns.end();
-        this.#endFirst(batch.length, () => ({ ok: false, error })); // no retry per job: each would fail in the same way
-        continue;
+      const begun = this.#commit(batch, waitedMs);
+      if (!begun.ok && isBusy(begun.error)) {
+        if (this.#retryLater(begun.error)) return;
+        break;
       }
-      this.#turns.begin(waitedMs);
-      this.#commit(batch);
       this.#turns.end();
+      if (!begun.ok) this.#endFirst(batch.length, () => begun); // no retry per job: each would fail in the same way
     }
     for (const resolve of this.#drained.splice(0)) resolve();
   }
@@ -147,16 +139,22 @@ export class GroupCommit {
     return true;
   }
 
-  #commit(batch: readonly Job[]): void {
+  /** Returns whether the transaction has begun. */
+  #commit(batch: readonly Job[], waitedMs: number): Outcome<void> {
+    let hasBegun = false;
     try {
-      const outcomes = batch.map(({ work }) => work());
-      this.#transactions.commit();
+      const outcomes = this.#transaction(() => {
+        hasBegun = true;
+        this.#turns.begin(waitedMs);
+        return batch.map(({ work }) => work());
+      });
       this.#endFirst(batch.length, (index) => outcomes[index] ?? NO_OUTCOME);
     } catch (error) {
-      this.#transactions.rollback();
+      if (!hasBegun) return { ok: false, error };
       if (batch.length === 1) this.#endFirst(1, () => ({ ok: false, error }));
       else this.#queue = this.#queue.map((job, index) => (index < batch.length ? { ...job, isAlone: true } : job));
     }
+    return { ok: true, result: undefined };
   }
 
   #endFirst(count: number, outcome: (index: number) => Outcome<unknown>): void {

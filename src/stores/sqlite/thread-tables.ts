@@ -8,7 +8,7 @@ import { headTexts, lanesFromTexts } from "../row-format.ts";
 import type { ClaimRecord, LeaseRecord, StoredLane, StoredRow, ThreadField, ThreadHead } from "../stored-records.ts";
 import { useBlobs } from "./blob-table.ts";
 import type { Commands } from "./command-table.ts";
-import type { SqliteConnection, SqliteStatement, SqlValue } from "./connection.ts";
+import { dataVersion, type SqliteConnection, type SqlValue } from "./connection.ts";
 import type { Forks } from "./forks.ts";
 import { LeaseTable } from "./lease-table.ts";
 import { ENTRY_COLUMNS, ROW_COLUMNS, rowValues, toRow } from "./row-columns.ts";
@@ -98,15 +98,15 @@ const MAX_KNOWN_THREADS = 1000;
  */
 export class KnownThreads {
   readonly #threads = new Map<string, FoundThread>();
-  readonly #dataVersion: SqliteStatement;
+  readonly #dataVersion: () => SqlValue | undefined;
   #version: SqlValue | undefined;
 
   constructor(connection: SqliteConnection) {
-    this.#dataVersion = connection.prepare("PRAGMA data_version");
+    this.#dataVersion = dataVersion(connection);
   }
 
   find(tenant: string, threadId: string): FoundThread | undefined {
-    const version = this.#dataVersion.get()?.[0];
+    const version = this.#dataVersion();
     if (version !== this.#version || version === undefined) this.#threads.clear();
     this.#version = version;
     return this.#threads.get(`${tenant}/${threadId}`);

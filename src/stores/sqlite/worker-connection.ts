@@ -114,7 +114,8 @@ export async function runLongQuery(
   sql: string,
   values: readonly SqlValue[] = [],
 ): Promise<Rows> {
-  const rows = await retryBusy(() => (fileBytes(connection) < MIN_FILE_BYTES ? undefined : worker?.run(sql, values)));
+  const isLong = worker !== undefined && (await retryBusy(() => fileBytes(connection) >= MIN_FILE_BYTES));
+  const rows = isLong ? await retryBusy(() => worker.run(sql, values)) : undefined;
   return rows ?? retryBusy(() => connection.prepare(sql).all(...values));
 }
 

@@ -111,7 +111,7 @@ export async function runCase(subject: StoreSubject, test: ContractTest): Promis
   }
 }
 
-async function within(ms: number, work: Promise<unknown>): Promise<void> {
+export async function within(ms: number, work: Promise<unknown>): Promise<void> {
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(() => late.reject(new ContractFailure(`did not end within ${ms} ms`)), ms);
   try {

@@ -1,6 +1,6 @@
 import { StoreError } from "../../errors.ts";
 import { type OnUpgrade, reportUpgrade, stepsOf, upgradeRuns } from "../../options.ts";
-import { rollback, type SqliteConnection } from "../connection.ts";
+import { type EmbeddedDatabase, rollback, type SqliteConnection } from "../connection.ts";
 import { isBusy, translateErrors } from "../errors.ts";
 import { V1 } from "./v1.ts";
 import { V2 } from "./v2.ts";
@@ -43,6 +43,19 @@ export function migrate(connection: SqliteConnection, onUpgrade?: OnUpgrade): vo
     rollback(connection);
     throw error;
   }
+}
+
+/** The same for a database without pragmas: a row of its table `meta` has the version. */
+export function migrateEmbedded(connection: SqliteConnection, { transaction }: EmbeddedDatabase): void {
+  const hasMeta = connection.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'meta'").get();
+  const [value = 0] = (hasMeta && connection.prepare("SELECT value FROM meta WHERE name = 'schema'").get()) ?? [];
+  const version = Number(value);
+  if (version > MIGRATIONS.length) throw newerSchema(version);
+  if (version === MIGRATIONS.length) return;
+  transaction(() => {
+    for (const step of stepsOf(MIGRATIONS.slice(version))) connection.exec(step);
+    connection.exec(`INSERT OR REPLACE INTO meta VALUES ('schema', '${MIGRATIONS.length}')`);
+  });
 }
 
 /** Waits for a process that upgrades the file, as long as for any lock. */
