@@ -9,6 +9,7 @@ const layers = [
   "checkpoint",
   "stores",
   "runtime",
+  "engines",
   "client",
   "scripted-model",
   "testing",

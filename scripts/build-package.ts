@@ -22,6 +22,8 @@ const PARTS = [
   "stores/sqlite",
   "stores/postgres",
   "runtime/ui-messages",
+  "engines/restate-threads",
+  "engines/durable-threads",
   "thread/errors",
   "thread/node-version",
   "client/use-thread",

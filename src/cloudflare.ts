@@ -1,13 +1,12 @@
 import "./thread/node-version.ts";
 
-export type { AdvancingHost } from "./engines/advance-thread.ts";
 export {
   type DurableContext,
   type DurableHostOptions,
   type DurableThreads,
   durableThreads,
 } from "./engines/durable-threads.ts";
-export type { Advanced, AdvanceOptions } from "./runtime/host/advance.ts";
+export type { Advanced, AdvanceOptions, AdvancingHost } from "./runtime/host/advance.ts";
 export {
   type DurableObjectStoreOptions,
   type DurableStorage,

@@ -1,6 +1,5 @@
 import "./thread/node-version.ts";
 
-export type { AdvancingHost } from "./engines/advance-thread.ts";
 export {
   type RestateNames,
   type RestateScheduler,
@@ -8,4 +7,4 @@ export {
   restateScheduler,
   restateThreads,
 } from "./engines/restate-threads.ts";
-export type { Advanced, AdvanceOptions } from "./runtime/host/advance.ts";
+export type { Advanced, AdvanceOptions, AdvancingHost } from "./runtime/host/advance.ts";

@@ -1,9 +1,8 @@
 import { systemWarn } from "../runtime/callbacks.ts";
-import type { Scheduler } from "../runtime/host/due-threads.ts";
+import { type AdvancingHost, advanceThread, type Scheduler } from "../runtime/host/advance.ts";
 import type { ThreadStore } from "../stores/port.ts";
 import { type DurableStorage, durableObjectStore } from "../stores/sqlite/durable-object-store.ts";
 import { HeddleError } from "../thread/errors.ts";
-import { type AdvancingHost, advanceThread } from "./advance-thread.ts";
 
 /** The part of a Durable Object's `ctx` that its threads use. */
 export interface DurableContext {
@@ -41,7 +40,8 @@ const RETRY_MS = 1_000;
  * dies in the middle of a request continues it.
  *
  * @example
- * import { AgentHost, chatHandler, defineAgent } from "heddle";
+ * import { AgentHost, defineAgent } from "heddle";
+ * import { chatHandler } from "heddle/ai-sdk";
  * import { type DurableContext, durableThreads } from "heddle/cloudflare";
  * import { scriptedModel } from "heddle/testing";
  *
@@ -53,7 +53,7 @@ const RETRY_MS = 1_000;
  *     this.threads = durableThreads(ctx, (options) => AgentHost.create({ ...options, agent }));
  *   }
  *   fetch(request: Request) {
- *     return chatHandler({ host: this.threads.host, authorize: () => true }).fetch(request);
+ *     return chatHandler({ host: this.threads.host, authorize: () => ({ owner: "ada" }) })(request);
  *   }
  *   alarm() {
  *     return this.threads.alarm();

@@ -1,13 +1,13 @@
 import { type ObjectContext, object, TerminalError } from "@restatedev/restate-sdk";
-import type { Scheduler } from "../runtime/host/due-threads.ts";
+import { type AdvancingHost, advanceThread, type Scheduler } from "../runtime/host/advance.ts";
 import { HeddleError } from "../thread/errors.ts";
-import { type AdvancingHost, advanceThread } from "./advance-thread.ts";
 
 /** How long one call of the object works. */
 const SLICE_MS = 20_000;
 
-/** The name of the virtual object, the same for the scheduler and the service. Default "heddle". */
+/** The name of the virtual object. */
 export interface RestateNames {
+  /** The same for the scheduler and the service. Default "heddle". */
   readonly name?: string | undefined;
 }
 

@@ -17,11 +17,9 @@ export interface HookName {
   readonly option?: string;
 }
 
-const NEVER_ABORTED = new AbortController().signal;
-
 /** The result of a hook, or an error after its time limit, because a hook may never end. */
 export async function hookAnswer<Answer>(
-  { ports, timeoutMs, signal = NEVER_ABORTED }: HookLimit,
+  { ports, timeoutMs, signal = new AbortController().signal }: HookLimit,
   hook: HookName,
   work: () => Answer | PromiseLike<Answer>,
 ): Promise<Answer> {

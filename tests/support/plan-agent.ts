@@ -64,5 +64,6 @@ export function planAgent(name: string, record: Record): AnyAgent {
     charge: { inputSchema: anything, repeatable: false, execute: recorded("charge", record) },
     pay: { inputSchema: anything, repeatable: false, needsApproval: true, execute: recorded("pay", record) },
   };
-  return defineAgent({ name, model: modelOf(name), tools } as never); // the model is a plain object
+  const contextPolicy = { maxInputTokens: 32_000 };
+  return defineAgent({ name, model: modelOf(name), tools, contextPolicy } as never); // the model is a plain object
 }

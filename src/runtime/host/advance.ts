@@ -1,6 +1,17 @@
+import { ThreadHeldError } from "../../stores/errors.ts";
 import { dueTime } from "../live/schedule.ts";
 import type { Loop } from "../loop.ts";
 import { inTime } from "../time-limits.ts";
+
+/** Has a host look at a thread at a time. The default is one timer of the host, for the nearest time. */
+export interface Scheduler {
+  /**
+   * Has `host.advance(threadId)` called at this time, at least once. Called after the commit that made the time, in milliseconds
+   * since 1970, and again by `recover`. A request that begins is due at once, because its process may die. An error that it
+   * throws is a warning.
+   */
+  readonly wake: (threadId: string, at: number) => void | Promise<void>;
+}
 
 /** How long `advance` works. */
 export interface AdvanceOptions {
@@ -47,5 +58,25 @@ export async function advanceLoop(
     const until = dueTime(loop.live);
     if (until === undefined) return { state: "idle" };
     return until > ports.clock() ? { state: "waiting", until } : { state: "more" };
+  }
+}
+
+/** The part of a host that an engine calls. */
+export interface AdvancingHost {
+  advance(threadId: string, options?: AdvanceOptions): Promise<Advanced>;
+}
+
+/**
+ * Advances a thread for some milliseconds, because engines end calls that take minutes. Returns when to call it again, in
+ * milliseconds since 1970; undefined: when it is woken. Another process that holds the thread keeps it as long as it lives.
+ */
+export async function advanceThread(host: AdvancingHost, threadId: string, ms: number): Promise<number | undefined> {
+  try {
+    const advanced = await host.advance(threadId, { untilMs: Date.now() + ms });
+    if (advanced.state === "idle") return undefined;
+    return advanced.state === "waiting" ? advanced.until : Date.now();
+  } catch (error) {
+    if (ThreadHeldError.isInstance(error)) return error.until;
+    throw error;
   }
 }

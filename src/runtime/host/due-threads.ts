@@ -2,16 +2,7 @@ import type { ThreadStore } from "../../stores/port.ts";
 import { HeddleError } from "../../thread/errors.ts";
 import type { RuntimePorts } from "../ports.ts";
 import { retryStore } from "../session/store-retry.ts";
-
-/** Has a host look at a thread at a time. The default is one timer of the host, for the nearest time. */
-export interface Scheduler {
-  /**
-   * Has `host.advance(threadId)` called at this time, at least once. Called after the commit that made the time, in milliseconds
-   * since 1970, and again by `recover`. A request that begins is due at once, because its process may die. An error that it
-   * throws is a warning.
-   */
-  readonly wake: (threadId: string, at: number) => void | Promise<void>;
-}
+import type { Scheduler } from "./advance.ts";
 
 /** When threads that are not live here must start. There is one timer, for the nearest time. */
 export class DueThreads {

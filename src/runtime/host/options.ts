@@ -4,7 +4,7 @@ import type { WaitingCall } from "../../agent/react/agent.ts";
 import type { Revocations } from "../../checkpoint/config.ts";
 import type { Bus } from "../../stores/bus.ts";
 import type { ServerOptions } from "../server/options.ts";
-import type { Scheduler } from "./due-threads.ts";
+import type { Scheduler } from "./advance.ts";
 import type { TitleOptions } from "./titles.ts";
 
 /** Which waiting calls of all threads to list. */

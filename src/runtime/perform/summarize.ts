@@ -134,24 +134,21 @@ type Outcome =
   | { readonly ok: true; readonly summary: { readonly payload: SummaryPayload; readonly call?: JsonObject } }
   | ({ readonly ok: false; readonly error: unknown } & SummaryFailure);
 
-const NEVER_ABORTED = new AbortController().signal;
-
 /** The payload of a summary and the record of its call, or the failure. Never throws. */
 export async function writeSummary(
   scene: Scene,
   range: SummaryRange,
-  { lane, requestId, model, maxTokens, signal, focus }: SummaryCall,
+  { lane, requestId, model, maxTokens, signal = new AbortController().signal, focus }: SummaryCall,
 ): Promise<Outcome> {
   const span = scene.telemetry.summary({ range, requestId, model }, scene);
   let paid: { readonly call?: JsonObject } = {};
   let verdict: SummaryVerdict | undefined;
   let asked: ProviderModel | undefined;
   try {
-    const stopped = signal ?? NEVER_ABORTED;
     const hasOwn = scene.definition.summarizer !== undefined;
-    const writer = hasOwn ? undefined : await modelFor(scene, model, requestId, stopped);
+    const writer = hasOwn ? undefined : await modelFor(scene, model, requestId, signal);
     asked = writer;
-    const answer = await span.within(() => written(scene, { range, maxTokens, focus }, span, writer, stopped));
+    const answer = await span.within(() => written(scene, { range, maxTokens, focus }, span, writer, signal));
     const { content, details, ...call } = answer;
     paid = call;
     verdict = acceptSummary(range, content, { lane });
@@ -161,7 +158,7 @@ export async function writeSummary(
     return { ok: true, summary: { payload, ...call } };
   } catch (error) {
     const broken = brokenCall(asked, error);
-    span.failed(error, broken && (await costOf(scene, broken, signal ?? NEVER_ABORTED)));
+    span.failed(error, broken && (await costOf(scene, broken, signal)));
     const call = broken && { ...broken, finishReason: "error" };
     return { ok: false, error, ...failureIn(scene, error, verdict), ...paid, ...(call && { call }) };
   }

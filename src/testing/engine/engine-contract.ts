@@ -1,5 +1,4 @@
-import type { Advanced } from "../../runtime/host/advance.ts";
-import type { Scheduler } from "../../runtime/host/due-threads.ts";
+import type { Advanced, Scheduler } from "../../runtime/host/advance.ts";
 import { type ContractCase, ContractFailure, within } from "../contract/case-fixture.ts";
 import { freshName } from "../random.ts";
 
@@ -9,7 +8,7 @@ export type AdvanceThread = (threadId: string) => Promise<Advanced>;
 /** The engine under test, as one process uses it. */
 export interface EngineProcess {
   readonly scheduler: Scheduler;
-  /** Ends this process as a crash does. What the engine was told stays. */
+  /** Ends this process as a crash does. The times that were woken stay. */
   readonly kill: () => Promise<void>;
 }
 

@@ -11,10 +11,15 @@ interface WorkerdOptions {
   readonly folder?: string | undefined;
   /** Answers what the worker sends to `env.TEST`. */
   readonly test?: (request: Request) => Promise<Response>;
+  /** Where it listens on loopback. Default: a free port. */
+  readonly port?: number;
+  /** Texts in `env`. Default: none. */
+  readonly bindings?: Record<string, string>;
 }
 
 /** Runs a worker with Durable Objects in workerd. */
-export async function startWorkerd({ script, folder, test }: WorkerdOptions): Promise<Miniflare> {
+export async function startWorkerd(options: WorkerdOptions): Promise<Miniflare> {
+  const { script, folder, test, port = 0, bindings = {} } = options;
   const { outputFiles } = await build({
     entryPoints: [fileURLToPath(script)],
     absWorkingDir: root,
@@ -30,6 +35,9 @@ export async function startWorkerd({ script, folder, test }: WorkerdOptions): Pr
     modules: [{ type: "ESModule", path: "worker.mjs", contents: outputFiles[0]?.text ?? "" }],
     compatibilityDate: "2026-07-01",
     compatibilityFlags: ["nodejs_compat"],
+    host: "127.0.0.1",
+    port,
+    bindings,
     cf: false, // otherwise it asks for an example over the network
     durableObjects: { THREADS: { className: "Thread", useSQLite: true } },
     ...(folder !== undefined && { durableObjectsPersist: folder }),
