@@ -1,6 +1,7 @@
 import "./thread/node-version.ts";
 
 export {
+  type RestateHandlers,
   type RestateNames,
   type RestateScheduler,
   type RestateSchedulerOptions,

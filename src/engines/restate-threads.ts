@@ -1,4 +1,4 @@
-import { type ObjectContext, object, TerminalError } from "@restatedev/restate-sdk";
+import { type ObjectContext, object, TerminalError, type VirtualObjectDefinition } from "@restatedev/restate-sdk";
 import { type AdvancingHost, advanceThread, type Scheduler } from "../runtime/host/advance.ts";
 import { HeddleError } from "../thread/errors.ts";
 
@@ -18,6 +18,9 @@ export interface RestateSchedulerOptions extends RestateNames {
   /** Headers of each call, such as `authorization`. Default: none. */
   readonly headers?: { readonly [name: string]: string } | undefined;
 }
+
+/** The handlers of the virtual object. */
+export type RestateHandlers = { readonly advance: (context: ObjectContext) => Promise<void> };
 
 /** Wakes threads through Restate. */
 export interface RestateScheduler extends Scheduler {
@@ -64,7 +67,10 @@ export function restateScheduler({ url, name = "heddle", headers }: RestateSched
  * const host = AgentHost.create({ agent, store: memoryStore(), scheduler });
  * await serve({ services: [restateThreads(host)], port: 9080 });
  */
-export function restateThreads(host: AdvancingHost, { name = "heddle" }: RestateNames = {}) {
+export function restateThreads(
+  host: AdvancingHost,
+  { name = "heddle" }: RestateNames = {},
+): VirtualObjectDefinition<string, RestateHandlers> {
   const advance = async (context: ObjectContext): Promise<void> => {
     const next = (await context.run("advance", () => advanceThread(host, context.key, SLICE_MS))) ?? null;
     if (next === null) return;

@@ -104,6 +104,19 @@ export const CALLS: { readonly [entry: string]: string } = {
     export const store = await openPostgresStore("postgres://127.0.0.1/heddle");
     export const listed = await store.list();
     export const make = (...given: Parameters<typeof postgresStore>) => postgresStore(...given);`,
+  "heddle/cloudflare": `
+    import { AgentHost, type AnyAgent } from "heddle";
+    import { type DurableContext, durableObjectStore, durableThreads } from "heddle/cloudflare";
+    declare const context: DurableContext;
+    declare const agent: AnyAgent;
+    export const store = durableObjectStore(context.storage);
+    export const threads = durableThreads(context, (options) => AgentHost.create({ ...options, agent }));`,
+  "heddle/restate": `
+    import type { AgentHost } from "heddle";
+    import { restateScheduler, restateThreads } from "heddle/restate";
+    declare const host: AgentHost;
+    export const scheduler = restateScheduler({ url: "http://127.0.0.1:8080" });
+    export const service = restateThreads(host);`,
   "heddle/providers": `
     import { RULES, toAISDKPrompt, toAnthropic, toGemini, toModelMessages, toModelPrompt, toOpenAIChat, toOpenAIResponses,
       validateMessages } from "heddle/providers";
@@ -154,7 +167,7 @@ export const CALLS: { readonly [entry: string]: string } = {
     export const api = openApi();`,
   "heddle/testing": `
     import { memoryStore } from "heddle";
-    import { askSignal, assistant, faultStore, inLane, modelCallsSignal, modelTextSignal, note, notes, numberedPorts, replace,
+    import { askSignal, assistant, engineContract, faultStore, inLane, modelCallsSignal, modelTextSignal, note, notes, numberedPorts, replace,
       scriptedModel, simulate, specify, storeContract, summary, switchTo, toolCall, toolResult, toolResultSignal, user } from "heddle/testing";
     export const model = scriptedModel(["4"]);
     export const answered = await model.doGenerate({ prompt: [] });
@@ -163,6 +176,7 @@ export const CALLS: { readonly [entry: string]: string } = {
     export const store = faultStore(memoryStore());
     export const writes = store.writes;
     export const cases = storeContract({ open: () => memoryStore() });
+    export const engineCases = engineContract({ start: async () => ({ scheduler: { wake: () => {} }, kill: async () => {} }) });
     export const ports = numberedPorts();
     export const signals = [modelCallsSignal("call_1", []), toolResultSignal("call_1", "tool_1", "4")];
     export const call = toolCall("call_1", "add", {});

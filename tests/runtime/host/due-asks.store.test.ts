@@ -1,4 +1,4 @@
-import { type AgentHost, type AnyAgent, defineAgent, sleep, type ThreadStore } from "heddle";
+import { type AgentHost, type AnyAgent, defineAgent, memoryStore, sleep, type ThreadStore } from "heddle";
 import { sqliteStore } from "heddle/sqlite";
 import { scriptedModel } from "heddle/testing";
 import { describe, expect, test } from "vitest";
@@ -141,6 +141,23 @@ describe.each(STORES)("host.advance, %s", (_, open) => {
     expect([await asksIn(at), host.size]).toEqual([[], 0]); // the scheduler has the times
     expect(await at.end(host.advance(T))).toEqual({ state: "idle" });
     expect(await asksIn(at)).toEqual(["One?", "Two?"]);
+    await at.end(host.stop());
+  });
+
+  test("takes what another process has posted, also when nobody announced it", async () => {
+    const store = open() ?? memoryStore();
+    const deaf: ThreadStore = Object.create(store, {
+      onPosted: { value: () => () => undefined },
+      watch: { value: () => (async function* () {})() },
+    });
+    const at = await house(deaf);
+    const host = at.host({ agent: agentOf(["One.", "Two."]), ...idle });
+    await at.end((await at.end(host.ask(T, "One?"))).result);
+    expect(host.size).toBe(1);
+    await store.post(T, { id: "req_2", type: "ask", content: "Two?" });
+    expect(await at.end(host.advance(T))).toEqual({ state: "idle" });
+    expect(await asksIn(at)).toEqual(["One?", "Two?"]);
+    expect(await completed(at)).toEqual([T]);
     await at.end(host.stop());
   });
 
