@@ -17,26 +17,34 @@ const AGENTS = ["ann", "bob"] as const;
 /** How long everything may take after the last fault, in milliseconds. Only a hang needs it. */
 const HANG_MS = 120_000;
 
+/** How far the clocks of the nodes are off, in milliseconds. */
+const OFF_MS = [0, -3 * 3_600_000, 5 * 3_600_000];
+
+interface NodeSettings {
+  readonly tenant: string;
+  readonly offMs: number;
+}
+
 /** A node has a port and a proxy to the database, which stay the same when its process dies. */
 class Node {
   readonly #port: number;
   readonly #proxy: TcpProxy;
   readonly #folder: string;
-  readonly #tenant: string;
+  readonly #settings: NodeSettings;
   process: Heddle;
 
-  private constructor(port: number, proxy: TcpProxy, folder: string, tenant: string) {
+  private constructor(port: number, proxy: TcpProxy, folder: string, settings: NodeSettings) {
     this.#port = port;
     this.#proxy = proxy;
     this.#folder = folder;
-    this.#tenant = tenant;
+    this.#settings = settings;
     this.process = this.#spawn();
   }
 
-  static async start(url: string, folder: string, tenant: string): Promise<Node> {
+  static async start(url: string, folder: string, tenant: string, offMs: number): Promise<Node> {
     const proxy = await startProxy(url);
     onTestFinished(() => proxy.stop());
-    const node = new Node(await freePort(), proxy, folder, tenant);
+    const node = new Node(await freePort(), proxy, folder, { tenant, offMs });
     await node.process.wrote(/"listening"/);
     return node;
   }
@@ -45,11 +53,12 @@ class Node {
     const env = {
       HEDDLE_TOKEN: TOKEN,
       HEDDLE_STORE: this.#proxy.url,
-      HEDDLE_TENANT: this.#tenant,
+      HEDDLE_TENANT: this.#settings.tenant,
       HEDDLE_PORT: String(this.#port),
       HEDDLE_DRAIN: "0",
       HEDDLE_GRACE: "5",
       CLUSTER_RUNS: join(this.#folder, "runs"),
+      CLUSTER_OFF_MS: String(this.#settings.offMs),
     };
     return new Heddle(["serve", bundledScript(new URL("node-agents.ts", import.meta.url))], this.#folder, env);
   }
@@ -100,6 +109,8 @@ export class Cluster {
   readonly #posted = new Map<string, Set<string>>();
   /** Answers that tell a page not to try again. */
   readonly #refused: string[] = [];
+  /** The threads of asks that wait for their time. */
+  readonly #timed: string[] = [];
   #isOver = false;
 
   private constructor(options: ClusterOptions, nodes: readonly Node[], runs: string) {
@@ -113,7 +124,7 @@ export class Cluster {
     const folder = fastFolder();
     const runs = join(folder, "runs");
     writeFileSync(runs, "");
-    const nodes = await Promise.all([1, 2, 3].map(() => Node.start(options.url, folder, options.tenant)));
+    const nodes = await Promise.all(OFF_MS.map((offMs) => Node.start(options.url, folder, options.tenant, offMs)));
     return new Cluster(options, nodes, runs);
   }
 
@@ -128,9 +139,10 @@ export class Cluster {
     const approving = this.#approve();
     const ids = random.list(threads, (index) => `${random.pick(AGENTS)}_${index}`);
     try {
+      await this.#remind(Math.ceil(threads / 10));
       await Promise.all(ids.map((id) => this.#user(id)));
       const until = Date.now() + HANG_MS;
-      for (let open = await this.#open(); open.length > 0; open = await this.#open()) {
+      for (let open = await this.#left(); open.length > 0; open = await this.#left()) {
         if (Date.now() > until) return expect.fail(`Not ended:\n${await this.#describe(open)}`);
         await sleep(50);
       }
@@ -138,6 +150,18 @@ export class Cluster {
       this.#isOver = true;
     }
     await approving;
+  }
+
+  /** Asks that wait for their time, which comes while the nodes die. */
+  async #remind(count: number): Promise<void> {
+    const { random, store } = this.#options;
+    for (let index = 0; index < count; index++) {
+      const agent = random.pick(AGENTS);
+      const threadId = `${agent}_at_${index}`;
+      const ask = { id: `${threadId}_ask`, type: "ask", content: "plan: charge", at: 1000 + random.below(5000) };
+      await this.#retried(() => store.post(threadId, ask, { agent }));
+      this.#timed.push(threadId);
+    }
   }
 
   async #describe(threadIds: readonly string[]): Promise<string> {
@@ -152,6 +176,15 @@ export class Cluster {
   async #open(): Promise<readonly string[]> {
     const { threads } = await this.#retried(() => this.#options.store.list({ limit: 1000 }));
     return threads.filter(({ status }) => status === "running" || status === "waiting").map(({ id }) => id);
+  }
+
+  /** The threads with an open request, and those whose ask waits for its time. */
+  async #left(): Promise<readonly string[]> {
+    const waits = async (id: string): Promise<readonly string[]> => {
+      const rows = await this.#retried(() => this.#options.store.pending(id));
+      return rows.length > 0 ? [id] : [];
+    };
+    return [...(await this.#open()), ...(await Promise.all(this.#timed.map(waits))).flat()];
   }
 
   /** Repeats a read while the database is down. */
@@ -223,6 +256,10 @@ export class Cluster {
     const { threads } = await store.list({ limit: 1000 });
     const runs = readFileSync(this.#runs, "utf8").trim().split("\n");
     expectRunsOnce(runs);
+    for (const id of this.#timed) {
+      const asks = (await store.load(id))?.toArray().filter(({ payload }) => "agent" in payload) ?? [];
+      expect(asks.length, `asks at a time in ${id}`).toBe(1);
+    }
     let requests = 0;
     for (const { id } of threads) {
       expect((await store.verify(id)).ok, id).toBe(true);

@@ -8,5 +8,7 @@ const record = (line: string): void => appendFileSync(runs, `${line}\n`);
 export const ann = planAgent("ann", record);
 export const bob = planAgent("bob", record);
 
-/** A dead node is noticed soon. */
-export const host = { leaseTtlMs: 2_000 };
+const offMs = Number(process.env["CLUSTER_OFF_MS"]);
+
+/** A dead node is noticed soon. The clocks of the nodes differ. */
+export const host = { leaseTtlMs: 2_000, ports: { clock: () => Date.now() + offMs } };

@@ -47,6 +47,7 @@ import { resultOfKnown } from "../server/past-request.ts";
 import { LEASE_TTL_MS } from "../server/start.ts";
 import type { ThreadUsage } from "../server/thread-usage.ts";
 import { loadAgent } from "../session/load.ts";
+import { NodeLease } from "../session/node-lease.ts";
 import { retryStore } from "../session/store-retry.ts";
 import { places } from "../tools/limits.ts";
 import { type Advanced, type AdvanceOptions, advanceLoop } from "./advance.ts";
@@ -91,6 +92,7 @@ export class AgentHost<Agent extends AnyAgent = AnyAgent> extends ThreadCommands
   readonly #options: HostOptions<Agent>;
   readonly #agents: HostAgents<Agent>;
   readonly #ports: RuntimePorts;
+  readonly #lease: NodeLease | undefined;
   readonly #threads: LiveThreads<Agent>;
   readonly #warn: (message: string) => void;
   /** Threads to start at a deadline, and those whose holder may be dead: they are checked when its claim has expired. */
@@ -102,7 +104,10 @@ export class AgentHost<Agent extends AnyAgent = AnyAgent> extends ThreadCommands
   private constructor(options: HostOptions<Agent>) {
     super();
     this.#options = options;
-    this.#ports = runtimePorts(options.ports);
+    const own = runtimePorts(options.ports);
+    const { leaseTtlMs = LEASE_TTL_MS, claimWaitMs = leaseTtlMs, store, bus = store.bus } = options;
+    this.#lease = store.leases && new NodeLease(store.leases, { ports: own, ttlMs: leaseTtlMs });
+    this.#ports = { ...own, clock: () => own.clock() + (this.#lease?.offMs ?? 0) };
     this.#warn = ignoreErrorsOf(options.warn ?? systemWarn);
     this.#agents = agentsOf(options);
     this.#signals = new AskSignals({
@@ -120,7 +125,7 @@ export class AgentHost<Agent extends AnyAgent = AnyAgent> extends ThreadCommands
       if (kind === "request_completed") titles?.answered(threadId, agent);
     };
     const modelPlaces = places(() => this.#recovery.concurrency, stopped);
-    const parts = { ports: this.#ports, due: this.#due, stopped };
+    const parts = { ports: this.#ports, lease: this.#lease, due: this.#due, stopped };
     this.#threads = new LiveThreads(this.#agents, options, { ...parts, ended, modelPlaces });
     this.#recovery = new Recovery(options, {
       ...parts,
@@ -129,9 +134,7 @@ export class AgentHost<Agent extends AnyAgent = AnyAgent> extends ThreadCommands
       warn: this.#warn,
     });
     const takeOver = (id: string) => this.#threads.takeOver(id);
-    const { leaseTtlMs = LEASE_TTL_MS, claimWaitMs = leaseTtlMs } = options;
     const limitMs = Math.max(claimWaitMs, LEASES_TO_WAIT * leaseTtlMs);
-    const { store, bus = store.bus } = options;
     const live =
       bus && new LiveEvents({ bus, ports: this.#ports, stopped, held: (...of) => this.#threads.heldRequest(...of) });
     this.calls = new RemoteCalls({ store, ports: this.#ports, stopped, live, limitMs, takeOver });
@@ -193,6 +196,7 @@ export class AgentHost<Agent extends AnyAgent = AnyAgent> extends ThreadCommands
     const [all = {}] = given as [all?: AskOptions & AgentChoice]; // the type of the context does not matter here
     checkHostAskOptions(all);
     const { agent, ...relative } = all;
+    if (all.at !== undefined || all.deadline !== undefined) await this.#lease?.current(); // the clock is that of the store
     const options = withDates(relative, this.#ports.clock());
     const { signal, ...data } = options;
     if (signal?.aborted) throw askAborted();

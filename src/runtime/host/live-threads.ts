@@ -17,7 +17,7 @@ import type { ServerOptions, StopOptions } from "../server/options.ts";
 import { rereadInbox } from "../server/pending.ts";
 import { factsOf } from "../server/request-values.ts";
 import { LEASE_TTL_MS, type StartHooks } from "../server/start.ts";
-import { NodeLease } from "../session/node-lease.ts";
+import type { NodeLease } from "../session/node-lease.ts";
 import { inTime, untilAborted } from "../time-limits.ts";
 import { reschedule } from "./advance.ts";
 import type { DueThreads } from "./due-threads.ts";
@@ -68,6 +68,7 @@ export type RequestEnded = (ended: {
 /** The parts of a host that its live threads use. */
 interface HostParts {
   readonly ports: RuntimePorts;
+  readonly lease: NodeLease | undefined;
   readonly due: DueThreads;
   readonly ended: RequestEnded;
   readonly modelPlaces: StartHooks["modelPlaces"];
@@ -117,7 +118,7 @@ export class LiveThreads<Agent extends AnyAgent> {
       bus: _ofEvents,
       ...all
     }: HostOptions<Agent>,
-    { ports, due, ended, modelPlaces, stopped }: HostParts,
+    { ports, lease, due, ended, modelPlaces, stopped }: HostParts,
   ) {
     const { agent: _one, agents: _several, ...options } = all;
     this.#agents = agents;
@@ -126,11 +127,10 @@ export class LiveThreads<Agent extends AnyAgent> {
     this.#modelPlaces = modelPlaces;
     this.#stopped = stopped;
     this.holder = options.holder ?? ports.ids("host");
-    this.#options = { ...options, holder: this.holder };
+    this.#options = { ...options, ports, holder: this.holder };
     this.#idleMs = idleMs;
     this.#ports = ports;
-    const { store, leaseTtlMs: ttlMs = LEASE_TTL_MS } = options;
-    this.lease = store.leases && new NodeLease(store.leases, { ports, ttlMs });
+    this.lease = lease;
   }
 
   get size(): number {

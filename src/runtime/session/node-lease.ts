@@ -14,7 +14,12 @@ export interface NodeLeaseOptions {
 export interface Incarnation {
   readonly key: LeaseKey;
   readonly renewal: Renewal;
+  /** How far the clock of this process was behind that of the store, in milliseconds. */
+  readonly offMs: number;
 }
+
+/** A smaller difference may be the way of the answer. A greater one is meant, as by a test with a clock of its own. */
+const [LEAST_OFF_MS, MOST_OFF_MS] = [1_000, 24 * 3_600_000];
 
 /**
  * The lease of a host, or of a server without a host. It starts with the first claim, and one renewal serves all claims. After
@@ -32,6 +37,11 @@ export class NodeLease {
     this.#leases = leases;
     this.#options = options;
     this.#node = options.ports.ids("node");
+  }
+
+  /** Added to the clock of this process it is about that of the store, so that all processes agree on times. 0 before a lease. */
+  get offMs(): number {
+    return this.#current?.offMs ?? 0;
   }
 
   /** The lease for a new claim. Concurrent calls share one start. */
@@ -55,12 +65,14 @@ export class NodeLease {
 
   async #start(): Promise<Incarnation> {
     const { ports, ttlMs } = this.#options;
-    const sentAt = ports.monotonic();
-    const { node, incarnation } = await this.#leases.start({ node: this.#node, ttlMs });
+    const [sentAt, clockAt] = [ports.monotonic(), ports.clock()];
+    const { node, incarnation, until } = await this.#leases.start({ node: this.#node, ttlMs });
+    const off = until - ttlMs - (clockAt + ports.clock()) / 2;
+    const offMs = Math.abs(off) < LEAST_OFF_MS || Math.abs(off) > MOST_OFF_MS ? 0 : Math.round(off);
     const key = { node, incarnation };
     const send = () => this.#leases.renew(key);
     const isEnd = (error: unknown) => LeaseEndedError.isInstance(error);
-    this.#current = { key, renewal: new Renewal({ ports, ttlMs, sentAt, send, isEnd }) };
+    this.#current = { key, offMs, renewal: new Renewal({ ports, ttlMs, sentAt, send, isEnd }) };
     return this.#current;
   }
 }

@@ -201,16 +201,52 @@ test("a decision of another process that comes too late is refused, and the thre
 
 test("a decision of another process is refused by its clock, when the holder has not acted yet", async () => {
   const { host: make, end, ports } = await house();
-  const { tools } = paying({ timeoutMs: LIMIT });
+  const limitMs = 900; // clocks that differ by more are corrected
+  const { tools } = paying({ timeoutMs: limitMs });
   const holder = make({ agent: agentOf([CALL, "Paid."], { tools }) });
   const request = await end(holder.ask("thread_1", "Pay."));
   for await (const _event of request.events({ until: "waiting" }));
-  const ahead = { ...ports, clock: () => ports.clock() + LIMIT };
+  const ahead = { ...ports, clock: () => ports.clock() + limitMs };
   const other = make({ agent: agentOf([], { tools }), ports: ahead });
   await expect(end(other.approve("thread_1", "call_p"))).rejects.toMatchObject({ code: "not_waiting" });
   await end(holder.approve("thread_1", "call_p"));
   expect((await end(request.result)).text).toBe("Paid.");
   for (const host of [holder, other]) await end(host.stop());
+});
+
+test.each([-5, -1, 1, 5])(
+  "a process whose clock is off by %s hours decides by the clock of the store",
+  async (hours) => {
+    const { host: make, end, pass, ports, store } = await house();
+    const { tools } = paying({ timeoutMs: LIMIT });
+    const off = { ...ports, clock: () => ports.clock() + hours * 3_600_000 };
+    const first = make({ agent: agentOf([CALL, "Not paid."], { tools }), ports: off });
+    const request = await end(first.ask("thread_1", "Pay."));
+    for await (const _event of request.events({ until: "waiting" }));
+    await end(first.stop());
+    const second = make({ agent: agentOf(["Not paid."], { tools }) });
+    await end(second.get("thread_1"));
+    await pass(LIMIT - 1);
+    expect(await second.waiting("thread_1")).toHaveLength(1);
+    await pass(2_000);
+    expect(await store.list({ status: "completed" })).toMatchObject({ threads: [{ id: "thread_1" }] });
+    await end(second.stop());
+  },
+);
+
+test("an ask at a time comes at that time, although the clock of its process is off", async () => {
+  const { host: make, end, pass, ports, store } = await house();
+  const off = { ...ports, clock: () => ports.clock() - 3 * 3_600_000 };
+  const first = make({ agent: agentOf([]), ports: off });
+  await end(first.ask("thread_1", "Later?", { at: 60_000 }));
+  await end(first.stop());
+  const second = make({ agent: agentOf(["Later."]) });
+  second.work();
+  await pass(59_000);
+  expect(await store.load("thread_1")).toBe(undefined);
+  await pass(5_000);
+  expect(await store.list({ status: "completed" })).toMatchObject({ threads: [{ id: "thread_1" }] });
+  await end(second.stop());
 });
 
 test("a timer that fires too early is set again", async () => {
