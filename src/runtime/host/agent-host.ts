@@ -28,7 +28,6 @@ import { askAborted } from "../perform/prepare-ask.ts";
 import type { RegisteredTool } from "../perform/scene.ts";
 import { type RuntimePorts, runtimePorts } from "../ports.ts";
 import type { AgentRequest } from "../request/request.ts";
-import { RequestError } from "../request/request-error.ts";
 import type { RequestResult } from "../request/result.ts";
 import type { AgentServer } from "../server/agent-server.ts";
 import { explain, readView, type ViewedThread, view } from "../server/explain.ts";
@@ -61,7 +60,7 @@ import { LiveThreads, type RequestEnded, type Used } from "./live-threads.ts";
 import type { AgentChoice, HostGetOptions, HostOptions, ThreadReadOptions, WaitingListOptions } from "./options.ts";
 import { type Recovered, Recovery } from "./recovery.ts";
 import { RemoteCalls } from "./remote-calls.ts";
-import { agentsOf, askedAgent, chooseAgent, type HostAgents, lastAsk } from "./thread-agent.ts";
+import { agentsOf, askedAgent, chooseAgent, type HostAgents, isWithoutAgent, lastAsk } from "./thread-agent.ts";
 import { type CommandPlace, ThreadCommands } from "./thread-commands.ts";
 import { type Target, targetOf } from "./thread-token.ts";
 import { titleWriter } from "./titles.ts";
@@ -420,7 +419,7 @@ export class AgentHost<Agent extends AnyAgent = AnyAgent> extends ThreadCommands
     try {
       return await work();
     } catch (error) {
-      if (!RequestError.isInstance(error) || error.code !== "agent_required") throw error;
+      if (!isWithoutAgent(error)) throw error;
       const isAsked = (await lastAsk(this.#log, threadId)) !== undefined; // maybe by another process in the meantime
       return isAsked ? work() : answer;
     }

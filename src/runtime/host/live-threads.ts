@@ -231,7 +231,7 @@ export class LiveThreads<Agent extends AnyAgent> {
   }
 
   /** Claims the thread without waiting, and resumes its request. Without one, the time of the thread held no longer. */
-  takeOver(threadId: string): Promise<AgentRequest | undefined> {
+  takeOver(threadId: string, agent?: string): Promise<AgentRequest | undefined> {
     const isLive = this.live(threadId) !== undefined; // otherwise the start may close the request, as failed
     const taken = async ({ loop }: Used<Agent>) => {
       const last = loop.request(loop.live.request?.id ?? "");
@@ -239,7 +239,7 @@ export class LiveThreads<Agent extends AnyAgent> {
       if (request === undefined) await reschedule(loop);
       return request;
     };
-    return this.use(threadId, taken, { claimWaitMs: 0 });
+    return this.use(threadId, taken, { claimWaitMs: 0, ...(agent !== undefined && { agent }) });
   }
 
   /** After a change of its inbox. With another time of an ask, the thread is due at another time, also when it is not live. */

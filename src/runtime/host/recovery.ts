@@ -12,7 +12,7 @@ import { places } from "../tools/limits.ts";
 import { type DueThreads, waitingDeadlines } from "./due-threads.ts";
 import type { LiveThreads } from "./live-threads.ts";
 import type { HostOptions } from "./options.ts";
-import { type HostAgents, isOfAnotherHost } from "./thread-agent.ts";
+import { type HostAgents, isOfAnotherHost, isWithoutAgent } from "./thread-agent.ts";
 import { Worker } from "./worker.ts";
 
 /** The requests that a host has resumed, and the thread of each. */
@@ -94,7 +94,14 @@ export class Recovery<Agent extends AnyAgent> {
       agents: chosen ?? [...agents.keys()],
       unnamed: chosen === undefined && agents.only !== undefined,
       busy: () => threads.busy,
-      start: (threadId) => threads.takeOver(threadId),
+      start: async (threadId, agent) => {
+        try {
+          return await threads.takeOver(threadId);
+        } catch (error) {
+          if (agent === undefined || !isWithoutAgent(error)) throw error;
+          return await threads.takeOver(threadId, agent); // the first ask is a row, and its post names the agent
+        }
+      },
       failed: (threadId, error) => this.#report(threadId, error),
     });
   }
@@ -149,6 +156,7 @@ export class Recovery<Agent extends AnyAgent> {
   #report(threadId: string, error: unknown): void {
     const { threads, warn } = this.#parts;
     if (threads.isStopped || isOfAnotherHost(error)) return;
+    if (this.#worker !== undefined && isWithoutAgent(error)) return; // the worker knows more
     const why = HeddleError.isInstance(error) ? error.message : "it met an error that is not known.";
     warn(`Thread ${threadId} could not be recovered: ${why}`);
   }

@@ -72,6 +72,11 @@ export function isOfAnotherHost(error: unknown): boolean {
   return RequestError.isInstance(error) && error.code === "unknown_agent";
 }
 
+/** Whether nothing names the agent of a thread. */
+export function isWithoutAgent(error: unknown): boolean {
+  return RequestError.isInstance(error) && error.code === "agent_required";
+}
+
 /** `retryable`: an ask was written after the log was read and before the claim, so the next attempt finds its agent. */
 export function agentMismatch(threadId: string, name: string, wanted: string, retryable = false): RequestError {
   const message = `Thread ${threadId} has the agent ${JSON.stringify(name)}, not ${JSON.stringify(wanted)}. Ask on another thread, or without { agent }.`;

@@ -28,8 +28,8 @@ export interface WorkerOptions {
   readonly concurrency: number;
   /** The number of threads that run here. */
   readonly busy: () => number;
-  /** Starts a thread whose claim this host has. */
-  readonly start: (threadId: string) => Promise<unknown>;
+  /** Starts a thread whose claim this host has. The agent is the one that the store knows. */
+  readonly start: (threadId: string, agent: string | undefined) => Promise<unknown>;
   /** A thread was not started, and no other attempt will help. */
   readonly failed: (threadId: string, error: unknown) => void;
 }
@@ -88,7 +88,7 @@ export class Worker {
   async #start(taken: TakenThread): Promise<void> {
     const { start, stopped, failed } = this.#options;
     try {
-      await start(taken.threadId);
+      await start(taken.threadId, taken.agent);
     } catch (error) {
       if (stopped.aborted || ThreadHeldError.isInstance(error)) return; // the end of the lease ends the claim
       const isRetried = HeddleError.isInstance(error) && error.retryable;

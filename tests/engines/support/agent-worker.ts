@@ -29,8 +29,9 @@ export class Thread {
       await wake(threadId);
       return new Response();
     }
-    const { ok } = await store.verify(threadId);
-    return Response.json({ ok, entries: (await store.load(threadId))?.toArray() ?? [] });
+    const thread = await store.load(threadId);
+    if (thread === undefined) return Response.json({ ok: true, entries: [] });
+    return Response.json({ ok: (await store.verify(threadId)).ok, entries: thread.toArray() });
   }
 
   alarm(): Promise<void> {

@@ -18,8 +18,7 @@ export interface EngineStory {
 /** How long everything may take after the last kill, in milliseconds. Only a hang needs it. */
 const HANG_MS = 120_000;
 
-async function again<Answer>(work: () => Promise<Answer>): Promise<Answer> {
-  const until = Date.now() + HANG_MS;
+async function again<Answer>(until: number, work: () => Promise<Answer>): Promise<Answer> {
   for (;;) {
     try {
       return await work();
@@ -43,9 +42,9 @@ export async function throughKills(story: EngineStory, random: Random, threads: 
     while (!isOver || asks === 0) {
       const id = `req_${threadId}_${asks++}`;
       const plan = random.list(random.below(4), () => random.pick(["note", "charge"])).join(" ");
-      await again(() => story.ask(threadId, id, plan));
+      await again(until, () => story.ask(threadId, id, plan));
       for (;;) {
-        const { entries } = await again(() => story.read(threadId));
+        const { entries } = await again(until, () => story.read(threadId));
         if (isEnded(entries, id)) break;
         if (Date.now() > until) return expect.fail(`${id} has no end: ${JSON.stringify(entries.slice(-4))}`);
         await sleep(50);

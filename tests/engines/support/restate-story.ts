@@ -38,8 +38,9 @@ export async function restateStory(): Promise<EngineStory> {
       await scheduler.wake(threadId);
     },
     async read(threadId) {
-      const { ok } = await store.verify(threadId);
-      return { ok, entries: (await store.load(threadId))?.toArray() ?? [] };
+      const thread = await store.load(threadId);
+      if (thread === undefined) return { ok: true, entries: [] };
+      return { ok: (await store.verify(threadId)).ok, entries: thread.toArray() };
     },
     async kill() {
       const ended = once(child, "exit");

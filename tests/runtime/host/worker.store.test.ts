@@ -106,6 +106,22 @@ describe.each(DATABASES)("a host that works, on %s,", (_name, open) => {
     await at.end(host.stop());
   });
 
+  test("runs an ask that was posted for one of several agents, at once and at a time", async () => {
+    const { at, stateOf } = await world();
+    const agents = ["ann", "bob"].map((name) => agentOf([`I am ${name}.`, `I am ${name}.`], { name }));
+    const host = at.host({ agents, idleMs: 1_000 });
+    host.work();
+    const ask = { type: "ask", content: "Who?" };
+    await at.store.post("thread_now", { id: "req_now", ...ask }, { agent: "bob" });
+    await at.store.post("thread_later", { id: "req_later", ...ask, at: 60_000 }, { agent: "bob" });
+    await pass(at, 5_000);
+    expect(await stateOf(host, "thread_now", "req_now")).toBe("I am bob.");
+    await pass(at, 60_000);
+    expect(await stateOf(host, "thread_later", "req_later")).toBe("I am bob.");
+    expect(at.warnings).toEqual([]);
+    await at.end(host.stop());
+  });
+
   test("starts a thread when the time of its ask has come, although the host that has the timer is gone", async () => {
     const { at, stateOf } = await world();
     const first = at.host({ agent: agentOf(["Early."]) });
