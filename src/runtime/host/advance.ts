@@ -1,7 +1,6 @@
 import { ThreadHeldError } from "../../stores/errors.ts";
 import { dueTime } from "../live/schedule.ts";
 import type { Loop } from "../loop.ts";
-import { rereadInbox } from "../server/pending.ts";
 import { inTime } from "../time-limits.ts";
 
 /** Has a host look at a thread at a time. The default is one timer of the host, for the nearest time. */
@@ -43,7 +42,8 @@ export async function advanceLoop(
 ): Promise<Advanced> {
   const { ports } = loop.options;
   const { rev } = loop.agent.thread;
-  await rereadInbox(loop); // the thread may be live, and another process may have posted
+  // The thread may be live, and another process may have posted.
+  await loop.reply((reply) => ({ type: "look", reply })).catch(() => undefined);
   for (;;) {
     loop.post(...CLOCKS); // timers may be late
     await loop.scene.rest();

@@ -144,7 +144,7 @@ describe.each(STORES)("host.advance, %s", (_, open) => {
     await at.end(host.stop());
   });
 
-  test("takes what another process has posted, also when nobody announced it", async () => {
+  test("takes what another process has posted, also without a notice", async () => {
     const store = open() ?? memoryStore();
     const deaf: ThreadStore = Object.create(store, {
       onPosted: { value: () => () => undefined },
