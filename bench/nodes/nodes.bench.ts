@@ -13,6 +13,7 @@ import { Scratch } from "../support/scratch.ts";
 import { median, percentile } from "../support/statistics.ts";
 import type { Row, Table } from "../support/table.ts";
 import { agent, storeOf } from "./agent.ts";
+import { idle } from "./idle.ts";
 import { workers } from "./workers.ts";
 
 const HELP = `The nodes bench: calls of one process for a thread that another process holds.
@@ -20,7 +21,7 @@ const HELP = `The nodes bench: calls of one process for a thread that another pr
   npm run bench -- nodes [options]
   node bench/nodes/nodes.bench.ts [options]      after npm run build
 
-  --only=<ids>     of: sqlite, sqlite-workers, postgres, postgres-workers, throughput
+  --only=<ids>     of: sqlite, sqlite-workers, sqlite-idle, postgres, postgres-workers, postgres-idle, throughput
   --quick          5 calls of each kind instead of 100
   --json           one JSON object instead of text
   --check          exit code 1 when a budget is missed
@@ -111,6 +112,7 @@ async function run({ quick, only, dir, json, check }: Options): Promise<void> {
   const title = `heddle, calls for a thread of another process${quick ? ", quick: the numbers mean little" : ""}`;
   const report = new Report(await describeMachine(scratch.path), { title, json, check });
   const repeats = quick ? 5 : 100;
+  const idleThreads = quick ? 1_000 : 10_000;
   const measured: Readonly<Record<string, () => Promise<Table>>> = {
     sqlite: () => measure("sqlite", "One file of SQLite", scratch.file("nodes.db"), repeats),
     "sqlite-workers": () => workers("sqlite", "One file of SQLite", scratch.file("workers.db")),
@@ -126,6 +128,15 @@ async function run({ quick, only, dir, json, check }: Options): Promise<void> {
       const database = await postgresDatabase();
       try {
         return await workers("postgres", `Postgres ${database.version}`, database.url);
+      } finally {
+        await database.drop();
+      }
+    },
+    "sqlite-idle": () => idle("sqlite", "One file of SQLite", scratch.file("idle.db"), idleThreads),
+    "postgres-idle": async () => {
+      const database = await postgresDatabase();
+      try {
+        return await idle("postgres", `Postgres ${database.version}`, database.url, idleThreads);
       } finally {
         await database.drop();
       }

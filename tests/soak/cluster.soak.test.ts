@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, test } from "vitest";
+import { afterAll, beforeAll, onTestFinished, test } from "vitest";
 import { throughDeploys, throughFaults } from "../cluster/run.ts";
+import { startPooler } from "../support/postgres/start-pooler.ts";
 import { type OwnServer, startPostgres } from "../support/postgres/start-postgres.ts";
 import { seeded } from "../support/seeded.ts";
 
@@ -15,6 +16,15 @@ afterAll(async () => {
 
 test("300 threads on three nodes through kills, cuts, frozen nodes and crashes of the database", () =>
   throughFaults({ server, random: seeded(), threads: 300, asksPerThread: 3 }, 3));
+
+test("300 threads on three nodes behind PgBouncer through kills, cuts, frozen nodes and crashes of the database", async ({
+  skip,
+}) => {
+  const pooler = await startPooler(server.url);
+  if ("missing" in pooler) return skip(pooler.missing);
+  onTestFinished(() => pooler.stop());
+  await throughFaults({ server, url: pooler.url, random: seeded(), threads: 300, asksPerThread: 3 }, 3);
+});
 
 test("300 threads on three nodes through three rolling deploys", () =>
   throughDeploys({ server, random: seeded(), threads: 300, asksPerThread: 2 }, 3));
