@@ -40,14 +40,9 @@ const RETRY_MS = 1_000;
  * dies in the middle of a request continues it.
  *
  * @example
- * import { AgentHost, defineAgent } from "heddle";
- * import { chatHandler } from "heddle/ai-sdk";
- * import { type DurableContext, durableThreads } from "heddle/cloudflare";
- * import { scriptedModel } from "heddle/testing";
- *
  * const agent = defineAgent({ model: scriptedModel(["4"]) });
  *
- * export class Thread {
+ * class Thread {
  *   readonly threads;
  *   constructor(ctx: DurableContext) {
  *     this.threads = durableThreads(ctx, (options) => AgentHost.create({ ...options, agent }));

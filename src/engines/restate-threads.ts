@@ -32,10 +32,6 @@ export interface RestateScheduler extends Scheduler {
  * The scheduler of a host: Restate keeps the times. It calls the object of `restateThreads`.
  *
  * @example
- * import { AgentHost, defineAgent, memoryStore } from "heddle";
- * import { restateScheduler } from "heddle/restate";
- * import { scriptedModel } from "heddle/testing";
- *
  * const scheduler = restateScheduler({ url: "http://127.0.0.1:8080" });
  * const agent = defineAgent({ model: scriptedModel(["4"]) });
  * const host = AgentHost.create({ agent, store: memoryStore(), scheduler });
@@ -57,11 +53,6 @@ export function restateScheduler({ url, name = "heddle", headers }: RestateSched
  * process. Nothing of the thread is in Restate: the log is in the store.
  *
  * @example
- * import { serve } from "@restatedev/restate-sdk";
- * import { AgentHost, defineAgent, memoryStore } from "heddle";
- * import { restateScheduler, restateThreads } from "heddle/restate";
- * import { scriptedModel } from "heddle/testing";
- *
  * const scheduler = restateScheduler({ url: "http://127.0.0.1:8080" });
  * const agent = defineAgent({ model: scriptedModel(["4"]) });
  * const host = AgentHost.create({ agent, store: memoryStore(), scheduler });

@@ -2,9 +2,11 @@ import { globSync, readFileSync } from "node:fs";
 import * as heddle from "heddle";
 import * as aiSdk from "heddle/ai-sdk";
 import * as client from "heddle/client";
+import * as cloudflare from "heddle/cloudflare";
 import * as core from "heddle/core";
 import * as providers from "heddle/providers";
 import * as react from "heddle/react";
+import * as restate from "heddle/restate";
 import * as sqlite from "heddle/sqlite";
 import * as stores from "heddle/store";
 import * as studio from "heddle/studio";
@@ -23,6 +25,8 @@ const ENTRY_POINTS = {
   "heddle/core": core,
   "heddle/store": stores,
   "heddle/sqlite": sqlite,
+  "heddle/cloudflare": cloudflare,
+  "heddle/restate": restate,
   "heddle/providers": providers,
   "heddle/ai-sdk": aiSdk,
   "heddle/client": client,
@@ -35,8 +39,11 @@ const ENTRY_POINTS = {
 const DECLARED = `
 import type { AskCommand, Entry, OpenStoreOptions, Reader, ThreadStore, Thread as AnyThread } from "heddle";
 import type { UIChatMessage } from "heddle/client";
+import type { DurableContext, DurableStorage } from "heddle/cloudflare";
 import type { ReactChat } from "heddle/react";
 import type { DatabaseDriver, StoreDriver } from "heddle/store";
+import type { EngineSubject } from "heddle/testing";
+import { serve } from "@restatedev/restate-sdk";
 declare const store: ThreadStore;
 declare const thread: AnyThread;
 declare const entry: Entry;

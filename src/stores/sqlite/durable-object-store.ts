@@ -26,9 +26,7 @@ export interface DurableObjectStoreOptions extends StoreOptions {
  * A store in the SQLite database of a Durable Object. Its threads, and what `list` and `feed` return, are those of this object.
  *
  * @example
- * import { durableObjectStore, type DurableStorage } from "heddle/cloudflare";
- *
- * export class Thread {
+ * class Thread {
  *   readonly store;
  *   constructor(ctx: { readonly storage: DurableStorage }) {
  *     this.store = durableObjectStore(ctx.storage);
