@@ -30,6 +30,8 @@ export interface DurableThreads<Host> {
 
 /** How long one alarm works. */
 const SLICE_MS = 5_000;
+/** An alarm takes no more threads after this time: alarms of many minutes are ended. */
+const ALARM_MS = 60_000;
 /** A thread counts as due again after this time: the object may die in the alarm. */
 const AGAIN_MS = 2 * SLICE_MS;
 /** After an error that another attempt may not meet. */
@@ -62,6 +64,9 @@ export function durableThreads<Host extends AdvancingHost>(
   const { sql } = storage;
   sql.exec("CREATE TABLE IF NOT EXISTS heddle_wakes (thread TEXT PRIMARY KEY, at INTEGER NOT NULL) STRICT");
 
+  /** An alarm that works takes threads that are woken meanwhile: the next alarm would wait for its end. */
+  const woken = new EventTarget();
+
   /** The object has one alarm: for the thread that is due first. */
   const setAlarm = async (): Promise<void> => {
     for (const [at] of sql.exec("SELECT min(at) FROM heddle_wakes").raw())
@@ -70,6 +75,7 @@ export function durableThreads<Host extends AdvancingHost>(
   const wake = async (threadId: string, at = Date.now()): Promise<void> => {
     const earliest = "ON CONFLICT (thread) DO UPDATE SET at = min(at, excluded.at)";
     sql.exec(`INSERT INTO heddle_wakes VALUES (?, ?) ${earliest}`, threadId, Math.ceil(at));
+    woken.dispatchEvent(new Event("wake"));
     await setAlarm();
   };
   const store = durableObjectStore(storage);
@@ -90,7 +96,7 @@ export function durableThreads<Host extends AdvancingHost>(
     if (next === undefined) sql.exec(`DELETE FROM heddle_wakes ${isUnchanged}`, threadId, again);
     else sql.exec(`UPDATE heddle_wakes SET at = ? ${isUnchanged}`, Math.ceil(next), threadId, again);
   };
-  const alarm = async (): Promise<void> => {
+  const advanceDue = async (): Promise<void> => {
     const now = Date.now();
     const again = now + AGAIN_MS;
     const due = Array.from(sql.exec("SELECT thread FROM heddle_wakes WHERE at <= ?", now).raw(), ([thread]) =>
@@ -99,6 +105,17 @@ export function durableThreads<Host extends AdvancingHost>(
     sql.exec("UPDATE heddle_wakes SET at = ? WHERE at <= ?", again, now);
     await setAlarm();
     await Promise.all(due.map((threadId) => advance(threadId, again)));
+  };
+  const alarm = async (): Promise<void> => {
+    const until = Date.now() + ALARM_MS;
+    const working = [advanceDue()];
+    const more = (): void => void (Date.now() < until && working.push(advanceDue()));
+    woken.addEventListener("wake", more);
+    try {
+      for (const work of working) await work; // also those that are added meanwhile
+    } finally {
+      woken.removeEventListener("wake", more);
+    }
     await setAlarm();
   };
   return { host, store, wake, alarm };
