@@ -14,11 +14,11 @@ export interface NodeLeaseOptions {
 export interface Incarnation {
   readonly key: LeaseKey;
   readonly renewal: Renewal;
-  /** How far the clock of this process was behind that of the store, in milliseconds. */
+  /** How far the clock of the store was ahead of that of this process, in milliseconds. */
   readonly offMs: number;
 }
 
-/** A smaller difference may be the way of the answer. A greater one is meant, as by a test with a clock of its own. */
+/** A smaller difference may be the time that the answer took. A greater one is meant, as by a test with a clock of its own. */
 const [LEAST_OFF_MS, MOST_OFF_MS] = [1_000, 24 * 3_600_000];
 
 /**
@@ -39,7 +39,7 @@ export class NodeLease {
     this.#node = options.ports.ids("node");
   }
 
-  /** Added to the clock of this process it is about that of the store, so that all processes agree on times. 0 before a lease. */
+  /** How far the clock of the store is ahead, so that all processes agree on times. 0 before the first lease. */
   get offMs(): number {
     return this.#current?.offMs ?? 0;
   }

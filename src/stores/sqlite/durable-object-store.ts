@@ -90,6 +90,7 @@ function toSqlValue(value: unknown): SqlValue {
 
 /** The code of SQLite is the end of the message: "string or blob too big: SQLITE_TOOBIG". */
 function withCode(error: unknown): unknown {
-  const [, code] = (error instanceof Error && /: (SQLITE_[A-Z]+)$/.exec(error.message)) || [];
-  return code === undefined ? error : Object.assign(error as Error, { code });
+  if (!(error instanceof Error)) return error;
+  const code = /: (SQLITE_[A-Z]+)$/.exec(error.message)?.[1];
+  return code === undefined ? error : Object.assign(error, { code });
 }

@@ -90,7 +90,7 @@ const CASES: Readonly<Record<string, (fixture: EngineFixture) => Promise<void>>>
     await scheduler.wake(threadId("t"), Date.now());
     await advanced(threadId("t"), 3);
   },
-  "an earlier time comes first, also when it is told later": async ({ start, advanced, threadId }) => {
+  "an earlier time comes first, also when it is woken later": async ({ start, advanced, threadId }) => {
     const { scheduler } = await start(idle);
     await scheduler.wake(threadId("t"), Date.now() + FAR_MS);
     await scheduler.wake(threadId("t"), Date.now());
