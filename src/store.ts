@@ -15,6 +15,8 @@ export type {
   Change,
   ChangedRow,
   CommandKey,
+  CounterDecision,
+  CounterState,
   DatabaseDriver,
   Decision,
   DeletedThread,
@@ -46,7 +48,7 @@ export {
   storeClosed,
   threadNotFound,
 } from "./stores/errors.ts";
-export type { Lease, LeaseOptions, Leases } from "./stores/lease.ts";
+export type { Count, CountOptions, Lease, LeaseOptions, Leases } from "./stores/lease.ts";
 export { type MemoryDatabaseOptions, memoryDatabase } from "./stores/memory-database.ts";
 export { MemoryDatabase, type MemoryStoreOptions } from "./stores/memory-store.ts";
 export type { OnUpgrade, StoreOptions, StorePorts, UpgradeProgress } from "./stores/options.ts";

@@ -27,12 +27,14 @@ export function abortableDriver(
       if (signal.aborted) landed(threadId);
       return result;
     });
-  const { take, list, fields, usage, inspect, waiting, changedThreads, blobs, purgeBlobs } = driver;
+  const { counter, take, list, fields, usage, inspect, waiting, changedThreads, blobs, purgeBlobs } = driver;
   const methods: EveryMethod = {
     scheduling: driver.scheduling,
     bus: driver.bus,
     lease:
       driver.lease && ((node, decide) => write(() => (driver as Required<StoreDriver>).lease(node, decide, signal))), // it has one
+    counter:
+      counter && ((name, decide) => write(() => (driver as Required<StoreDriver>).counter(name, decide, signal))), // it has one
     take: take && ((query) => write(() => take.call(driver, query, signal))),
     transact: (id, wanted, decide, inboxes) => writeTo(id, () => driver.transact(id, wanted, decide, inboxes, signal)),
     pending: (id, after, limit) => read(() => driver.pending(id, after, limit, signal)),

@@ -260,6 +260,9 @@ export interface StoreDriver {
     signal?: AbortSignal,
   ): Promise<Result>;
 
+  /** Only for a driver with `scheduling` and `lease`: as the method of a DatabaseDriver. */
+  counter?: Required<DatabaseDriver>["counter"];
+
   /**
    * Only for a driver with `scheduling`: as the method of a DatabaseDriver, but only for the threads of this tenant. Without it,
    * a store has no `runnable`, and `host.work` is `store_unsupported`.
@@ -396,6 +399,19 @@ export interface LeaseDecision<Result> {
   readonly purgeBefore?: number;
 }
 
+/** The input of a decision about a counter. */
+export interface CounterState {
+  /** The nodes whose lease lasts by the database's clock, and their amounts of the counter: 0 without a row. */
+  readonly nodes: readonly (LeaseKey & { readonly amount: number })[];
+}
+
+/** The amount to write. */
+export interface CounterDecision<Result> {
+  readonly result: Result;
+  /** Replaces the amount of a node. */
+  readonly written?: { readonly node: string; readonly amount: number };
+}
+
 /** The checked options of `take`, with all defaults. */
 export interface TakeQuery {
   readonly lease: LeaseKey;
@@ -425,6 +441,16 @@ export interface DatabaseDriver {
   lease<Result>(
     node: string,
     decide: (state: LeaseState) => LeaseDecision<Result>,
+    signal?: AbortSignal,
+  ): Promise<Result>;
+
+  /**
+   * Optional. Reads a counter, calls `decide`, and writes the decision in one transaction. No other writer may change the counter
+   * in between. Removes the amounts of nodes whose lease is over. Without it, `leases.count` is `store_unsupported`.
+   */
+  counter?<Result>(
+    name: string,
+    decide: (state: CounterState) => CounterDecision<Result>,
     signal?: AbortSignal,
   ): Promise<Result>;
 

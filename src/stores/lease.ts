@@ -43,4 +43,33 @@ export interface Leases {
   readonly renew: (lease: LeaseKey, options?: CallOptions) => Promise<Lease>;
   /** Ends the lease, so that other nodes can claim its threads at once. Does nothing when it has ended. */
   readonly end: (lease: LeaseKey, options?: CallOptions) => Promise<void>;
+  /**
+   * Sets the amount of a counter that this node has. With a limit, as much of it as the amounts of the other living nodes leave.
+   * The amount of a node ends with its lease. Throws `lease_ended`, and `store_unsupported` where the driver has no counters.
+   *
+   * @example
+   * const lease = await store.leases.start({ node: "pod-1", ttlMs: 10_000 });
+   * const { amount } = await store.leases.count({ lease, name: "openai", amount: 20, limit: 100 }); // calls that may run here
+   */
+  readonly count: (options: CountOptions) => Promise<Count>;
+}
+
+/** The amount of a counter that a node asks for. */
+export interface CountOptions extends CallOptions {
+  /** The lease of this node. */
+  readonly lease: LeaseKey;
+  /** The name of the counter: 1 to 128 characters, as other names. */
+  readonly name: string;
+  /** A whole number from 0. It replaces the earlier amount of this node. */
+  readonly amount: number;
+  /** The largest sum of the amounts of all nodes. Default: none. */
+  readonly limit?: number | undefined;
+}
+
+/** The amounts of a counter. */
+export interface Count {
+  /** What this node has now. */
+  readonly amount: number;
+  /** What each other living node has, without those that have 0. */
+  readonly others: readonly number[];
 }

@@ -2,7 +2,7 @@ import type { Clock } from "../thread/ports.ts";
 import { defineDatabase, type ThreadDatabase } from "./database.ts";
 import type { DatabaseDriver } from "./driver.ts";
 import { takeThreads } from "./memory-runnable.ts";
-import { changeLeases, MemoryDatabase, memoryDriver } from "./memory-store.ts";
+import { changeCounters, changeLeases, MemoryDatabase, memoryDriver } from "./memory-store.ts";
 import { checkOptions, completePorts, STORE_OPTIONS, type StoreOptions } from "./options.ts";
 
 /** The data of a memory database. */
@@ -30,6 +30,8 @@ export function memoryDatabaseDriver(database: MemoryDatabase, clock: Clock): Da
     tenant: (name) => memoryDriver(database.tenant(name), clock),
 
     lease: changeLeases(database.leases, clock),
+
+    counter: changeCounters(database, clock),
 
     take: takeThreads(database, clock),
 

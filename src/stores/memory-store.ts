@@ -92,10 +92,16 @@ export class MemoryTenant {
   readonly usage = new Map<string, ThreadUsage>();
   /** By node. All tenants of a database share them. */
   readonly leases: Map<string, LeaseRecord>;
+  /** By name and node. All tenants of a database share them. */
+  readonly counters: MemoryDatabase["counters"];
   readonly name: string;
 
-  constructor(leases: Map<string, LeaseRecord> = new Map(), name = "default") {
+  constructor(
+    { leases, counters }: Pick<MemoryDatabase, "leases" | "counters"> = new MemoryDatabase(),
+    name = "default",
+  ) {
     this.leases = leases;
+    this.counters = counters;
     this.name = name;
   }
 }
@@ -104,12 +110,30 @@ export class MemoryTenant {
 export class MemoryDatabase {
   readonly tenants: Map<string, MemoryTenant> = new Map();
   readonly leases: Map<string, LeaseRecord> = new Map();
+  readonly counters: Map<string, Map<string, number>> = new Map();
 
   tenant(name: string): MemoryTenant {
-    const tenant = this.tenants.get(name) ?? new MemoryTenant(this.leases, name);
+    const tenant = this.tenants.get(name) ?? new MemoryTenant(this, name);
     this.tenants.set(name, tenant);
     return tenant;
   }
+}
+
+/** Changes one counter of all: amounts by node, by name. */
+export function changeCounters(
+  { leases, counters }: Pick<MemoryDatabase, "leases" | "counters">,
+  clock: Clock,
+): Required<DatabaseDriver>["counter"] {
+  return async (name, decide) => {
+    const living = [...leases.values()].filter(({ ended, until }) => !ended && until > clock());
+    const nodes = living.map(({ node, incarnation }) => {
+      return { node, incarnation, amount: counters.get(name)?.get(node) ?? 0 };
+    });
+    const { result, written } = decide({ nodes });
+    const kept = new Map(nodes.map(({ node, amount }) => [node, amount]));
+    if (written !== undefined) counters.set(name, kept.set(written.node, written.amount));
+    return result;
+  };
 }
 
 /** Changes one lease of all. */
@@ -227,6 +251,7 @@ export function memoryDriver(tenant: MemoryTenant, clock: Clock): StoreDriver {
     },
 
     lease: changeLeases(tenant.leases, clock),
+    counter: changeCounters(tenant, clock),
     take: takeThreads({ tenants: new Map([[tenant.name, tenant]]), leases: tenant.leases }, clock),
 
     async pending(threadId, after, limit) {

@@ -10,6 +10,7 @@ import {
   decideRenewLease,
   decideStart,
 } from "../decide/claim.ts";
+import { decideCount } from "../decide/count.ts";
 import type { DatabaseDriver, LeaseDecision, LeaseState, StateQuery, StoreDriver } from "../driver.ts";
 import { unsupported } from "../errors.ts";
 import type { Leases } from "../lease.ts";
@@ -74,7 +75,13 @@ function wantedLeases(driver: StoreDriver, lease?: LeaseKey): StateQuery {
   return driver.scheduling ? { ...NOTHING, leases: lease === undefined ? [] : [lease.node] } : NOTHING;
 }
 
-type LeaseDriver = Pick<DatabaseDriver, "lease">;
+type LeaseDriver = Pick<DatabaseDriver, "lease" | "counter">;
+
+async function abortable<Result>(signal: AbortSignal | undefined, call: () => Promise<Result>): Promise<Result> {
+  if (signal === undefined) return call();
+  checkSignal(signal);
+  return untilAborted(signal, call(), () => callAborted(signal, MAY_BE_STORED));
+}
 
 /** The leases of a database. */
 export function leasesOf(driver: LeaseDriver, checkOpen: () => void): Leases {
@@ -84,9 +91,7 @@ export function leasesOf(driver: LeaseDriver, checkOpen: () => void): Leases {
     decide: (state: LeaseState) => LeaseDecision<Result>,
   ): Promise<Result> {
     checkOpen();
-    if (signal === undefined) return driver.lease(node, decide);
-    checkSignal(signal);
-    return untilAborted(signal, driver.lease(node, decide, signal), () => callAborted(signal, MAY_BE_STORED));
+    return abortable(signal, () => driver.lease(node, decide, signal));
   }
 
   return {
@@ -103,6 +108,18 @@ export function leasesOf(driver: LeaseDriver, checkOpen: () => void): Leases {
     async end(lease, options = {}) {
       const key = checkLease(lease);
       return call(key.node, checkOptions(options, ["signal"]), (state) => decideEndLease(key, state));
+    },
+    async count(options) {
+      const { signal, ...given } = checkOptions(options, ["lease", "name", "amount", "limit", "signal"]);
+      const { name, amount, limit } = given;
+      const lease = checkLease(given.lease);
+      checkName("name", name);
+      checkSeq("amount", amount ?? Number.NaN);
+      checkSeq("limit", limit);
+      checkOpen();
+      const counter = driver.counter?.bind(driver);
+      if (counter === undefined) throw unsupported("leases.count", "counter");
+      return abortable(signal, () => counter(name, (state) => decideCount({ ...given, lease }, state), signal));
     },
   };
 }

@@ -5,6 +5,7 @@ import type { ThreadStore } from "../port.ts";
 import { keepUsedBlob, purgeBlobs, readBlobs } from "./blobs.ts";
 import { readCommands, readPending } from "./commands.ts";
 import { waitAtMost } from "./connection-pool.ts";
+import { changeCounter } from "./counters.ts";
 import { readChangedThreads, readChanges, readFeedEpoch } from "./feed.ts";
 import { readFields } from "./fields.ts";
 import { readForks } from "./fork-rows.ts";
@@ -40,6 +41,7 @@ export function postgresDatabase(url: string, options: PostgresDatabaseOptions =
   const driver: DatabaseDriver = {
     tenant: (name) => tenantDriver(shared, name),
     lease: (node, decide, signal) => shared.write(NO_TENANT, changeLease(node, decide), signal),
+    counter: (name, decide, signal) => shared.write(NO_TENANT, changeCounter(name, decide), signal),
     take: (query, signal) => shared.write(NO_TENANT, takeThreads(settings.schema, query), signal),
     close: () => shared.close(),
   };
@@ -114,6 +116,7 @@ function tenantDriver(database: SharedDatabase, tenant: string): PostgresDriver 
     },
 
     lease: (node, decide, signal) => track(database.write(NO_TENANT, changeLease(node, decide), signal)),
+    counter: (name, decide, signal) => track(database.write(NO_TENANT, changeCounter(name, decide), signal)),
     take: (query, signal) =>
       track(database.write(NO_TENANT, takeThreads(database.settings.schema, { ...query, tenant }), signal)),
     pending: (threadId, after, limit, signal) => read(signal, (scope) => readPending(scope, threadId, after, limit)),

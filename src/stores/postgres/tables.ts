@@ -17,6 +17,7 @@ interface Tables {
   readonly claims: postgres.Helper<string>;
   readonly commands: postgres.Helper<string>;
   readonly leases: postgres.Helper<string>;
+  readonly counters: postgres.Helper<string>;
   readonly runnable: postgres.Helper<string>;
   readonly waiting: postgres.Helper<string>;
   readonly feedItems: postgres.Helper<string>;
@@ -50,6 +51,7 @@ export function tablesIn(schema: string, sql: Sql): Tables {
     claims: sql(`${schema}.claims`),
     commands: sql(`${schema}.commands`),
     leases: sql(`${schema}.leases`),
+    counters: sql(`${schema}.counters`),
     runnable: sql(`${schema}.runnable`),
     waiting: sql(`${schema}.waiting`),
     feedItems: sql(`${schema}.feed_items`),

@@ -3,6 +3,8 @@ import type { Clock } from "../../thread/ports.ts";
 import { LocalBuses } from "../bus.ts";
 import { liveLease } from "../decide/claim.ts";
 import type {
+  CounterDecision,
+  CounterState,
   DatabaseDriver,
   Decision,
   InboxQuery,
@@ -23,6 +25,7 @@ import type { LeaseRecord, NamedHead, StoredRow } from "../stored-records.ts";
 import { keepBlob, purgeBlobs, readBlobs, releaseBlobs } from "./blob-table.ts";
 import { Commands } from "./command-table.ts";
 import { rollback, type SqliteConnection, type SqliteStatement, type SqlValue } from "./connection.ts";
+import { CounterTable } from "./counter-table.ts";
 import { retryBusy, translateErrors } from "./errors.ts";
 import { Feed } from "./feed.ts";
 import { forkThread } from "./fork-thread.ts";
@@ -114,6 +117,7 @@ export function sqliteDriver(
 
     transact,
     lease: leaseChanges(new LeaseTable(connection), group, clock),
+    counter: counterChanges(new CounterTable(connection), group, clock),
     take: (query) => take({ ...query, tenant }),
 
     pending: (threadId, after, limit) => retryBusy(() => commands.pending(threadId, after, limit)),
@@ -175,6 +179,19 @@ function leaseChanges(leases: LeaseTable, group: GroupCommit, clock: Clock): Dat
     });
 }
 
+/** Changes counters, in the transactions of the group. */
+function counterChanges(counters: CounterTable, group: GroupCommit, clock: Clock): Required<DatabaseDriver>["counter"] {
+  return <Result>(name: string, decide: (state: CounterState) => CounterDecision<Result>) =>
+    group.add(`counter ${name}`, (): Outcome<Result> => {
+      const nodes = translateErrors(() => counters.find(name, clock()));
+      const decided = attempt(() => decide({ nodes }));
+      if (!decided.ok) return decided;
+      const { result, written } = decided.result;
+      if (written !== undefined) translateErrors(() => counters.put(name, written, clock()));
+      return { ok: true, result };
+    });
+}
+
 /** Gives out the threads that are due. A look that finds none writes nothing. */
 function takeThreads(connection: SqliteConnection, group: GroupCommit, clock: Clock): DatabaseDriver["take"] {
   const leases = new LeaseTable(connection);
@@ -213,6 +230,7 @@ export function sqliteDatabaseDriver(
     },
 
     lease: leaseChanges(new LeaseTable(connection), group, clock),
+    counter: counterChanges(new CounterTable(connection), group, clock),
     take,
 
     async close() {

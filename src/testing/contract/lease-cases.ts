@@ -174,6 +174,80 @@ export const leaseCases: ContractTests = {
   },
 };
 
+/** Cases: nodes share a limited number, such as the calls that may run at once. */
+export const counterCases: ContractTests = {
+  "a counter with a limit is divided among the nodes": async ({ database, fresh }) => {
+    const [here, there] = [database(), database()];
+    const name = fresh("openai");
+    const [ada, bob] = await Promise.all([
+      here.leases.start({ node: fresh("ada"), ttlMs: LONG_TTL_MS }),
+      there.leases.start({ node: fresh("bob"), ttlMs: LONG_TTL_MS }),
+    ]);
+    const asks = (lease: Lease, amount: number) => here.leases.count({ lease, name, amount, limit: 10 });
+    equal(await asks(ada, 7), { amount: 7, others: [] }, "the first node");
+    equal(await asks(bob, 7), { amount: 3, others: [7] }, "what is left");
+    equal(await asks(ada, 20), { amount: 7, others: [3] }, "more");
+    equal(await asks(ada, 2), { amount: 2, others: [3] }, "less");
+    equal(await there.leases.count({ lease: bob, name, amount: 7, limit: 10 }), { amount: 7, others: [2] }, "freed");
+    equal(await asks(ada, 0), { amount: 0, others: [7] }, "none");
+    equal(await asks(bob, 10), { amount: 10, others: [] }, "all");
+    const other = await here.leases.count({ lease: ada, name: fresh("other"), amount: 99 });
+    equal(other, { amount: 99, others: [] }, "another counter, without a limit");
+  },
+
+  "the sum of a counter never passes its limit": async ({ database, fresh, random }) => {
+    const nodes = [database(), database(), database()];
+    const name = fresh("openai");
+    const limit = 10;
+    const held = [0, 0, 0];
+    const leases = await Promise.all(
+      nodes.map(({ leases: of }, n) => of.start({ node: fresh(`node${n}`), ttlMs: LONG_TTL_MS })),
+    );
+    const calls = Array.from({ length: 60 }, () => ({ of: random.below(3), wanted: random.below(12) }));
+    const run = async (of: number): Promise<void> => {
+      for (const { wanted } of calls.filter((call) => call.of === of)) {
+        const lease = leases[of];
+        if (lease === undefined) return;
+        held[of] = Math.min(held[of] ?? 0, wanted); // it uses no more before it has asked
+        const count = await nodes[of]?.leases.count({ lease, name, amount: wanted, limit });
+        held[of] = count?.amount ?? 0;
+        const sum = held.reduce((all, amount) => all + amount, 0);
+        ok(sum <= limit, `the sum is ${sum}`);
+      }
+    };
+    await Promise.all([run(0), run(1), run(2)]);
+  },
+
+  "the amount of a node ends with its lease": async ({ database, fresh }) => {
+    const [here, there] = [database(), database()];
+    const name = fresh("openai");
+    const bob = await there.leases.start({ node: fresh("bob"), ttlMs: LONG_TTL_MS });
+    const ended = await here.leases.start({ node: fresh("ada"), ttlMs: LONG_TTL_MS });
+    await here.leases.count({ lease: ended, name, amount: 4, limit: 10 });
+    await here.leases.end(ended);
+    await rejects(here.leases.count({ lease: ended, name, amount: 1, limit: 10 }), { code: "lease_ended" }, "ended");
+    equal(await there.leases.count({ lease: bob, name, amount: 10, limit: 10 }), { amount: 10, others: [] }, "ended");
+    await there.leases.count({ lease: bob, name, amount: 0, limit: 10 });
+    const short = await here.leases.start({ node: fresh("eve"), ttlMs: SHORT_TTL_MS });
+    await here.leases.count({ lease: short, name, amount: 4, limit: 10 }).catch(ignoreEnd);
+    await until(async () => {
+      const { amount } = await there.leases.count({ lease: bob, name, amount: 10, limit: 10 });
+      return amount === 10 ? true : undefined;
+    });
+  },
+
+  "a counter refuses bad amounts": async ({ database, fresh }) => {
+    const { leases } = database();
+    const lease = await leases.start({ node: fresh("ada"), ttlMs: LONG_TTL_MS });
+    const count = { lease, name: fresh("openai"), amount: 1 };
+    const bad = { amount: -1, limit: 0.5, name: "a/b" };
+    await rejects(leases.count({ ...count, amount: bad.amount }), { code: "invalid_options" }, "amount");
+    await rejects(leases.count({ ...count, limit: bad.limit }), { code: "invalid_options" }, "limit");
+    await rejects(leases.count({ ...count, name: bad.name }), { code: "invalid_id" }, "name");
+    equal(await leases.count({ ...count, limit: 0 }), { amount: 0, others: [] }, "a limit of none");
+  },
+};
+
 /** Claims a thread with a short lease, and waits until the lease has expired by the database's clock. */
 async function claimAndExpire(
   { leases }: ThreadDatabase,

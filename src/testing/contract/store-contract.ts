@@ -8,7 +8,7 @@ import { contentCases, payloadCases } from "./content-cases.ts";
 import { feedCases } from "./feed-cases.ts";
 import { forkCases } from "./fork-cases.ts";
 import { consumeCases, inboxCases, outcomeCases } from "./inbox-cases.ts";
-import { leaseCases } from "./lease-cases.ts";
+import { counterCases, leaseCases } from "./lease-cases.ts";
 import { lifetimeCases } from "./lifetime-cases.ts";
 import { listCases, pageCases } from "./list-cases.ts";
 import { baseCases, loadCases } from "./load-cases.ts";
@@ -29,6 +29,7 @@ const PROCESSES = "processes";
 /** The groups of cases that need `openDatabase`. */
 const DATABASES: Readonly<Record<string, ContractTests>> = {
   lease: leaseCases,
+  counter: counterCases,
   runnable: runnableCases,
   waiting: waitingCases,
 };

@@ -2,7 +2,7 @@ import { type RuntimePorts, systemRuntimePorts } from "../../runtime/ports.ts";
 import type { Bus } from "../../stores/bus.ts";
 import type * as Inbox from "../../stores/command.ts";
 import { StoreError } from "../../stores/errors.ts";
-import type { Lease, LeaseOptions, Leases } from "../../stores/lease.ts";
+import type { Count, CountOptions, Lease, LeaseOptions, Leases } from "../../stores/lease.ts";
 import type * as Port from "../../stores/port.ts";
 import type { ThreadStore } from "../../stores/port.ts";
 import type { Runnable, TakenThread, TakeOptions } from "../../stores/runnable.ts";
@@ -133,6 +133,7 @@ export class FaultyStore implements FaultStore {
         start: (options) => this.startLease(leases, options),
         renew: (lease, options) => this.renewLease(leases, lease, options),
         end: (lease, options) => this.endLease(leases, lease, options),
+        count: (options) => this.count(leases, options),
       }
     );
   }
@@ -150,6 +151,11 @@ export class FaultyStore implements FaultStore {
   endLease(leases: Leases, lease: Port.LeaseKey, options?: Port.CallOptions): Promise<void> {
     const write = { method: "endLease", name: (lease as Lease | null)?.node } as const;
     return this.#write(write, () => leases.end(lease, options));
+  }
+
+  count(leases: Leases, options: CountOptions): Promise<Count> {
+    const write = { method: "count", name: (options as CountOptions | null)?.name } as const;
+    return this.#write(write, () => leases.count(options));
   }
 
   get runnable(): Runnable | undefined {

@@ -19,6 +19,7 @@ export const WRITE_METHODS = [
   "startLease",
   "renewLease",
   "endLease",
+  "count",
   "take",
   "putBlob",
   "post",

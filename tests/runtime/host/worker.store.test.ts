@@ -24,8 +24,8 @@ function mortal(store: ThreadStore): { readonly store: ThreadStore; readonly die
   const alive = <Method extends (...args: never[]) => Promise<unknown>>(method: Method): Method =>
     ((...args: never[]) => (isDead ? never : method(...args))) as Method; // the same signature
   const { append, release } = store;
-  const { start, renew, end } = leases;
-  const own = { start: alive(start), renew: alive(renew), end: alive(end) };
+  const { start, renew, end, count } = leases;
+  const own = { start: alive(start), renew: alive(renew), end: alive(end), count: alive(count) };
   return {
     store: {
       ...store,

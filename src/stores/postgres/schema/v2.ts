@@ -121,7 +121,7 @@ create table waiting (
 );
 create index waiting_by_time on waiting (tenant, since, thread, call_id);
 
--- Counters that several nodes share, such as a cap for a model key. No code uses it yet.
+-- Counters that several nodes share, such as a cap for a model key.
 create table counters (
   tenant text collate "C" not null,
   name text collate "C" not null,

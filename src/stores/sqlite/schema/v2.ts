@@ -129,7 +129,7 @@ CREATE TABLE waiting (
 ) STRICT;
 CREATE INDEX waiting_by_time ON waiting (tenant, since, thread, call_id);
 
--- Counters that several nodes share, such as a cap for a model key. No code uses it yet.
+-- Counters that several nodes share, such as a cap for a model key.
 CREATE TABLE counters (
   tenant TEXT NOT NULL,
   name TEXT NOT NULL,
