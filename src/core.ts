@@ -147,8 +147,14 @@ export type {
 } from "./projection/transcript/transcript.ts";
 export type { ErrorOrigin, OnError } from "./runtime/callbacks.ts";
 export type { RebuildOptions } from "./runtime/calls/rebuild-call.ts";
-export type { HostGetOptions } from "./runtime/host/options.ts";
-export type { Recovered } from "./runtime/host/recovery.ts";
+export type {
+  HostGetOptions,
+  TenantHostsOptions,
+  TenantWorkOptions,
+  WaitingThread,
+  WorkOptions,
+} from "./runtime/host/options.ts";
+export type { TitledConversation } from "./runtime/host/titles.ts";
 export type { PartialAnswer } from "./runtime/model/failure.ts";
 export type { ReactOptions, Standalone } from "./runtime/react.ts";
 export type { EventsOptions, ReceiptReason, RequestState } from "./runtime/request/request.ts";

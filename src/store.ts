@@ -8,6 +8,7 @@ export type {
   CommandResult,
   ConsumedCommand,
   PostedCommand,
+  PostOptions,
 } from "./stores/command.ts";
 export { defineDatabase, type ThreadDatabase } from "./stores/database.ts";
 export { defineStore } from "./stores/define-store.ts";
@@ -71,7 +72,6 @@ export type {
   ListOrder,
   LoadOptions,
   NextRun,
-  PostOptions,
   PutBlobOptions,
   ReadOptions,
   ThreadCounts,

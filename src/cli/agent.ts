@@ -5,7 +5,8 @@ import { isAgent } from "../agent/definition/define-agent.ts";
 import { qualifiedModelName } from "../agent/definition/language-model.ts";
 import { assistantAgent, modelFromEnv } from "../studio/default-agent.ts";
 import { demoAgent } from "../studio/demo/demo-agent.ts";
-import { CliError, EXIT, type Io } from "./io.ts";
+import { isPlainObject } from "../thread/json.ts";
+import { badUsage, CliError, EXIT, type Io } from "./io.ts";
 import type { Output } from "./output.ts";
 
 /**
@@ -39,15 +40,11 @@ function offlineDemo({ env }: Io): AnyAgent {
 }
 
 async function agentIn(io: Io, file: string): Promise<AnyAgent> {
-  const [agent] = await agentsIn(io, file);
+  const [agent] = agentsOf(await moduleIn(io, file), file);
   return agent;
 }
 
 /** All agents that the file exports, its default first, then `agent`. */
-export async function agentsIn(io: Io, file: string): Promise<readonly [AnyAgent, ...AnyAgent[]]> {
-  return agentsOf(await moduleIn(io, file), file);
-}
-
 export function agentsOf(module: Exports, file: string): readonly [AnyAgent, ...AnyAgent[]] {
   const exports = new Set([module["default"], module["agent"], ...Object.values(module)]);
   const [agent, ...others] = [...exports].filter(isAgent);
@@ -60,6 +57,14 @@ export function agentsOf(module: Exports, file: string): readonly [AnyAgent, ...
 }
 
 export type Exports = { readonly [name: string]: unknown };
+
+/** Options that the file exports. The function that gets them checks them. */
+export function exported<Options extends object>(module: Exports, name: string, file: string): Options {
+  const given = module[name];
+  if (given === undefined) return {} as Options; // all are optional
+  if (isPlainObject(given)) return given as Options; // checked where they are used
+  throw badUsage(`${file} exports \`${name}\`, which must be an object of options.`);
+}
 
 export async function moduleIn(io: Io, file: string): Promise<Exports> {
   try {

@@ -9,8 +9,10 @@ import type {
   AgentChoice,
   HostGetOptions,
   HostOptions,
+  TenantWorkOptions,
   ThreadReadOptions,
   WaitingListOptions,
+  WorkOptions,
 } from "./host/options.ts";
 import { RequestError } from "./request/request-error.ts";
 import type {
@@ -90,7 +92,6 @@ const HOST: OptionNames<HostOptions<never>> = {
   ...SHARED,
   agents: true,
   idleMs: true,
-  recoverConcurrency: true,
   scheduler: true,
   titles: true,
   bus: true,
@@ -334,13 +335,38 @@ export function checkServerOptions(options: Parts & ClaimOptions): void {
   checkClaim(options);
 }
 
-export function checkWorkOptions(
-  options: { readonly concurrency?: unknown; readonly agents?: unknown },
+const WORK: OptionNames<WorkOptions> = {
+  concurrency: true,
+  rate: true,
+  modelCalls: true,
+  agents: true,
+  version: true,
+  mayStart: true,
+};
+
+export function checkTenantWorkOptions(
+  { perTenant, ...options }: TenantWorkOptions,
   known: ReadonlyMap<string, unknown>,
 ): void {
-  checkNames("work", options, { concurrency: true, agents: true });
+  checkFrom1("perTenant", perTenant);
+  checkWorkOptions(options, known);
+}
+
+export function checkWorkOptions(options: WorkOptions, known: ReadonlyMap<string, unknown>): void {
+  checkNames("work", options, WORK);
   checkFrom1("concurrency", options.concurrency);
-  const { agents } = options;
+  checkFrom1("version", options.version);
+  const { agents, rate, modelCalls, mayStart } = options;
+  if (rate !== undefined) {
+    checkNames("rate", rate, { calls: true, perMs: true });
+    checkFrom1("rate.calls", rate.calls ?? 0);
+    checkFrom1("rate.perMs", rate.perMs ?? 0);
+  }
+  if (modelCalls !== undefined && !isPlainObject(modelCalls))
+    throw invalid('modelCalls must be an object of numbers, such as { "openai": 200 }.');
+  for (const [name, calls] of Object.entries(modelCalls ?? {}))
+    checkFrom1(`modelCalls[${JSON.stringify(name)}]`, calls);
+  if (mayStart !== undefined && typeof mayStart !== "function") throw invalid("mayStart must be a function.");
   if (agents === undefined) return;
   const isList = Array.isArray(agents) && agents.length > 0 && agents.every((name) => known.has(name));
   if (!isList) throw invalid(`agents must be names of agents of this host: ${[...known.keys()].join(", ")}.`);
@@ -349,7 +375,6 @@ export function checkWorkOptions(
 export function checkHostOptions(options: HostParts): void {
   checkNames("A host", options, HOST);
   checkCallbacks(options as object);
-  checkFrom1("recoverConcurrency", options.recoverConcurrency);
   checkDuration("idleMs", options.idleMs);
   const { scheduler } = options as { readonly scheduler?: unknown };
   if (scheduler !== undefined && typeof Object(scheduler).wake !== "function")
@@ -371,7 +396,7 @@ export function checkHostOptions(options: HostParts): void {
   checkClaim(options);
 }
 
-interface HostParts extends ClaimOptions, Pick<HostOptions<never>, "recoverConcurrency" | "idleMs" | "store"> {
+interface HostParts extends ClaimOptions, Pick<HostOptions<never>, "idleMs" | "store"> {
   readonly agent?: unknown;
   readonly agents?: unknown;
 }

@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from "../thread/json.ts";
+import type { CallOptions } from "./lease.ts";
 
 /**
  * A request to act on a thread, for its inbox. All fields beside `id` and `type` are the body. The id is a name of the
@@ -53,4 +54,12 @@ export interface PostedCommand {
   readonly command: CommandInput;
   /** The name of the agent that takes the command, as in `post`. Default: not known. */
   readonly agent?: string | undefined;
+}
+
+/** Options of `post`. */
+export interface PostOptions extends CallOptions {
+  /** The agent that the command is for. Used when the store knows none for this thread. Default: not known. */
+  readonly agent?: string | undefined;
+  /** Workers take a thread with a greater one first. It lasts until another one is given. Default: as it was, at first 0. */
+  readonly priority?: number | undefined;
 }

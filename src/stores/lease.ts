@@ -48,8 +48,9 @@ export interface Leases {
    * The amount of a node ends with its lease. Throws `lease_ended`, and `store_unsupported` where the driver has no counters.
    *
    * @example
-   * const lease = await store.leases.start({ node: "pod-1", ttlMs: 10_000 });
-   * const { amount } = await store.leases.count({ lease, name: "openai", amount: 20, limit: 100 }); // calls that may run here
+   * const { leases } = memoryDatabase();
+   * const lease = await leases.start({ node: "pod-1", ttlMs: 10_000 });
+   * const { amount } = await leases.count({ lease, name: "openai", amount: 20, limit: 100 }); // calls that may run here
    */
   readonly count: (options: CountOptions) => Promise<Count>;
 }
@@ -68,8 +69,8 @@ export interface CountOptions extends CallOptions {
 
 /** The amounts of a counter. */
 export interface Count {
-  /** What this node has now. */
+  /** The amount of this node from now on. */
   readonly amount: number;
-  /** What each other living node has, without those that have 0. */
+  /** Those of the other living nodes, without those that have 0. */
   readonly others: readonly number[];
 }

@@ -9,6 +9,7 @@ import type {
   CommandResult,
   ConsumedCommand,
   PostedCommand,
+  PostOptions,
 } from "./command.ts";
 import type { CallOptions, LeaseKey, Leases } from "./lease.ts";
 import type { Runnable } from "./runnable.ts";
@@ -236,12 +237,6 @@ export interface NextRun {
    * due. Default: none.
    */
   readonly waitsFor?: readonly { readonly id: string; readonly revision: number }[] | undefined;
-}
-
-/** Options of `post`. */
-export interface PostOptions extends CallOptions {
-  /** The agent that the command is for. Used when the store knows none for this thread. Default: not known. */
-  readonly agent?: string | undefined;
 }
 
 /** The result of `append`. */

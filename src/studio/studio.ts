@@ -4,10 +4,10 @@ import type { ReactSettings } from "../agent/react/settings.ts";
 import { systemWarn } from "../runtime/callbacks.ts";
 import { type FoundCall, findCall } from "../runtime/calls/find-call.ts";
 import { AgentHost } from "../runtime/host/agent-host.ts";
-import { interruptedThreads } from "../runtime/host/recovery.ts";
 import { isOfAnotherHost } from "../runtime/host/thread-agent.ts";
 import { type RuntimePorts, runtimePorts } from "../runtime/ports.ts";
 import { settingsFor } from "../runtime/server/settings.ts";
+import { retryStore } from "../runtime/session/store-retry.ts";
 import { ThreadHeldError } from "../stores/errors.ts";
 import type { ThreadInfo, ThreadStore } from "../stores/port.ts";
 import { BranchReader } from "./branches.ts";
@@ -22,6 +22,7 @@ import { TitledStore, Titles } from "./titles.ts";
 
 /** How many threads are resumed in parallel at the start. */
 const MAX_RESUMES = 8;
+const PAGE = 200;
 const IMPORT_LIMIT = 256 * 1024 * 1024;
 const CLAIM_TTL_MS = 10_000;
 /** Milliseconds that an action waits until another process releases the thread. */
@@ -132,11 +133,26 @@ export class Studio {
   async resumeInterrupted(holder?: string): Promise<void> {
     this.#holder = holder;
     if (this.readOnly) return;
-    const held = await this.#resumeAll(await interruptedThreads(this.store, this.ports));
+    const held = await this.#resumeAll(await this.#interrupted());
     if (held.length === 0) return;
     // Tries again when claims of a dead process have expired.
     const cancel = this.ports.after(CLAIM_TTL_MS, () => void this.#resumeAll(held));
     this.stopped.signal.addEventListener("abort", cancel, { once: true });
+  }
+
+  /** The threads with a running request, or with an end that was not reported. */
+  async #interrupted(): Promise<readonly string[]> {
+    const ids: string[] = [];
+    for (const filter of [{ status: "running" }, { metadata: { unreportedEnd: true } }]) {
+      for (let cursor: string | undefined; ; ) {
+        const query = { ...filter, limit: PAGE, order: "id", cursor } as const;
+        const page = await retryStore(this.ports, () => this.store.list(query));
+        ids.push(...page.threads.map(({ id }) => id));
+        cursor = page.cursor;
+        if (cursor === undefined) break;
+      }
+    }
+    return ids;
   }
 
   /** Resumes the threads. Returns those that another process still holds. */

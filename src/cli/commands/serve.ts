@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { randomSecret } from "../../studio/http/guard.ts";
 import { LOOPBACK } from "../../studio/start-studio.ts";
-import { isPlainObject } from "../../thread/json.ts";
-import { agentsOf, type Exports, moduleIn } from "../agent.ts";
+import { agentsOf, exported, moduleIn } from "../agent.ts";
 import { defineCommand, STORE_OPTIONS, wholeNumber } from "../command.ts";
 import { untilStopped } from "../interrupts.ts";
 import { badUsage, CliError, EXIT } from "../io.ts";
@@ -41,7 +40,7 @@ export const serve = defineCommand({
   },
   notes: [
     "<file> is a module that exports one or more agents. `export const chat = { … }` has options of chatHandler, such as authorize,",
-    "and `export const host = { … }` options of AgentHost, such as context and tools.",
+    "`export const host = { … }` options of AgentHost, such as context and tools, and `export const work = { … }` limits of host.work.",
     "Serves the chat under /api/chat, the Studio under all other paths, /healthz, /readyz, and /metrics with the token.",
     "SIGTERM or Ctrl-C stops it: another process takes its requests at their next step. A second one ends it at once.",
     "The log is JSON Lines on stderr. It has no text of users, models or tools.",
@@ -61,6 +60,7 @@ export const serve = defineCommand({
     if (port > 65_535) throw badUsage("--port must be a number from 0 to 65535.");
     const [concurrency, drainMs] = [whole("concurrency", 1, 100), 1000 * whole("drain", 0, 5)];
     const graceMs = 1000 * whole("grace", 0, 30);
+    const version = wholeNumber(io.env["HEDDLE_VERSION"] || undefined, "HEDDLE_VERSION", 1);
     const host = options.host ?? (io.env["HEDDLE_HOST"] || "127.0.0.1");
     const token = options.token ?? (io.env["HEDDLE_TOKEN"] || ownToken(host));
     const log = (line: LogLine): void => {
@@ -76,7 +76,8 @@ export const serve = defineCommand({
           agents: agentsOf(module, file),
           hostOptions: exported<ServiceOptions["hostOptions"]>(module, "host", file),
           chatOptions: exported<ServiceOptions["chatOptions"]>(module, "chat", file),
-          ...{ store, label, token, port, host, concurrency, log },
+          work: { version, ...exported<ServiceOptions["work"]>(module, "work", file), concurrency },
+          ...{ store, label, token, port, host, log },
         });
         const url = `http://${host.includes(":") ? `[${host}]` : host}:${service.port}`;
         const isOwnToken = options.token === undefined && !io.env["HEDDLE_TOKEN"];
@@ -99,12 +100,4 @@ function ownToken(host: string): string {
   if (LOOPBACK.test(host)) return randomSecret();
   const message = `heddle serve on ${host} needs a token, because others can reach it. Set HEDDLE_TOKEN to 16 random characters or more.`;
   throw new CliError({ code: "token_missing", exit: EXIT.usage, message });
-}
-
-/** Options that the file exports. The function that gets them checks them. */
-function exported<Options extends object>(module: Exports, name: string, file: string): Options {
-  const given = module[name];
-  if (given === undefined) return {} as Options; // all are optional
-  if (isPlainObject(given)) return given as Options; // checked where they are used
-  throw badUsage(`${file} exports \`${name}\`, which must be an object of options.`);
 }

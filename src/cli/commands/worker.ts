@@ -1,5 +1,6 @@
 import { AgentHost } from "../../runtime/host/agent-host.ts";
-import { agentsIn } from "../agent.ts";
+import type { WorkOptions } from "../../runtime/host/options.ts";
+import { agentsOf, exported, moduleIn } from "../agent.ts";
 import { defineCommand, STORE_OPTIONS, wholeNumber } from "../command.ts";
 import { untilStopped } from "../interrupts.ts";
 import { EXIT } from "../io.ts";
@@ -27,6 +28,7 @@ export const worker = defineCommand({
   notes: [
     "<file> is a module that exports one or more agents. The worker takes threads of these agents that have something to do and no",
     "living process: posted asks, times that have come, and requests of processes that died. Start as many as you like.",
+    "`export const work = { … }` has limits of host.work, such as rate and modelCalls.",
     "Ctrl-C or SIGTERM stops it. Work that does not end in time is left for another worker. A second one ends it at once.",
   ],
   examples: [
@@ -36,14 +38,15 @@ export const worker = defineCommand({
   run: async ({ io, out, args: [file = ""], options }) => {
     const concurrency = wholeNumber(options.concurrency, "--concurrency", 1) ?? CONCURRENCY;
     const graceMs = 1000 * (wholeNumber(options.grace, "--grace") ?? GRACE_S);
-    const agents = await agentsIn(io, file);
+    const module = await moduleIn(io, file);
+    const agents = agentsOf(module, file);
     return untilStopped(io, async (stopped) => {
       const { store, label } = await openNamedStore(io, options, true);
       try {
         const warn = (message: string): void =>
           void out.info(`${out.paintError("yellow", "warning:")} ${message.split("\n")[0]}`);
         const host = AgentHost.create({ agents, store, warn });
-        host.work({ concurrency });
+        host.work({ ...exported<WorkOptions>(module, "work", file), concurrency });
         const names = agents.map(({ name }) => name);
         if (out.isJson) await out.json({ agents: names, store: label, concurrency });
         else

@@ -2,6 +2,7 @@ import { createServer, type Server } from "node:http";
 import type { AnyAgent } from "../../agent/definition/config.ts";
 import { type ChatHandlerOptions, chatHandler } from "../../runtime/chat/chat-handler.ts";
 import { AgentHost } from "../../runtime/host/agent-host.ts";
+import type { WorkOptions } from "../../runtime/host/options.ts";
 import { handlerOf } from "../../studio/handler.ts";
 import { Access, bearerOf } from "../../studio/http/guard.ts";
 import { errorResponse, StudioError } from "../../studio/http/response.ts";
@@ -20,7 +21,8 @@ export interface ServiceOptions {
   readonly token: string;
   readonly port: number;
   readonly host: string;
-  readonly concurrency: number;
+  /** The limits of the worker, and of all model calls. */
+  readonly work: WorkOptions;
   readonly log: (line: LogLine) => void;
 }
 
@@ -50,7 +52,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 }
 
 async function serviceOn(server: Server, port: number, options: ServiceOptions): Promise<Service> {
-  const { agents, store, token, concurrency, log, hostOptions, chatOptions, label } = options;
+  const { agents, store, token, work, log, hostOptions, chatOptions, label } = options;
   const monitor = monitorOf(log);
   const access = new Access(token);
   const warn = (text: string): void => log({ level: "warn", event: "warning", text: text.split("\n")[0] });
@@ -75,7 +77,7 @@ async function serviceOn(server: Server, port: number, options: ServiceOptions):
   });
   const failed = (): void => log({ level: "error", event: "studio_failed" }); // its warnings quote errors of any code
   const studio = await handlerOf("heddle serve", { agent: agents[0], store, label, token, warn: failed }, { host });
-  host.work({ concurrency });
+  host.work(work);
   let isDraining = false;
 
   const ready = async (): Promise<Response> => {

@@ -1,5 +1,6 @@
 import type { ThreadStore } from "../../stores/port.ts";
 import type { RuntimePorts } from "../ports.ts";
+import { Timers } from "../timers.ts";
 
 /** Proxies and browsers close a connection that is silent for longer. */
 const HEARTBEAT_MS = 15_000;
@@ -12,7 +13,7 @@ export interface ThreadChange {
 }
 
 export interface ChangeEventsOptions {
-  readonly ports: Pick<RuntimePorts, "after">;
+  readonly ports: Pick<RuntimePorts, "after" | "clock">;
   readonly threadId: string;
   /** The seq of the first entry to send. */
   readonly fromSeq: number;
@@ -31,10 +32,10 @@ export function changeEvents(store: Pick<ThreadStore, "watch">, options: ChangeE
       const send = (text: string): void => {
         if (!ended.aborted) controller.enqueue(encoder.encode(text));
       };
-      let cancelBeat = (): void => undefined;
+      const timers = new Timers(ports, () => beat());
       const beat = (): void => {
         send(": still here\n\n");
-        cancelBeat = ports.after(HEARTBEAT_MS, beat);
+        timers.set({ name: "beat", ms: HEARTBEAT_MS });
       };
       beat();
       send("retry: 1000\n\n");
@@ -48,7 +49,7 @@ export function changeEvents(store: Pick<ThreadStore, "watch">, options: ChangeE
         } catch {
           // The page connects again, with the id of the last event.
         } finally {
-          cancelBeat();
+          timers.clear();
           if (!left.signal.aborted) controller.close();
         }
       })();

@@ -110,7 +110,8 @@ async function bodyOf(request: Request, maxBytes: number): Promise<JsonObject> {
   }
   if (bytes === 0)
     throw invalid("The body is empty. Mount chatHandler before a parser of bodies, such as express.json().");
-  const value: unknown = valid(() => JSON.parse(texts.join("") + decoder.decode()));
+  const text = [...texts, valid(() => decoder.decode())].join("");
+  const value: unknown = valid(() => JSON.parse(text));
   if (!isPlainObject(value)) throw invalid("The body must be a JSON object.");
   return value as JsonObject; // parsed JSON
 }

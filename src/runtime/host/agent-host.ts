@@ -48,7 +48,6 @@ import type { ThreadUsage } from "../server/thread-usage.ts";
 import { loadAgent } from "../session/load.ts";
 import { NodeLease } from "../session/node-lease.ts";
 import { retryStore } from "../session/store-retry.ts";
-import { places } from "../tools/limits.ts";
 import { type Advanced, type AdvanceOptions, advanceLoop } from "./advance.ts";
 import { AskSignals } from "./ask-signals.ts";
 import { type Decision, decideByEntry, ofEndedRequest } from "./decide-by-entry.ts";
@@ -56,10 +55,17 @@ import { DueThreads, guarded } from "./due-threads.ts";
 import { familyUsage, familyWaiting } from "./family.ts";
 import { listWaiting, type WaitingList } from "./list-waiting.ts";
 import { LiveEvents } from "./live-events.ts";
-import { LiveThreads, type RequestEnded, type Used } from "./live-threads.ts";
-import type { AgentChoice, HostGetOptions, HostOptions, ThreadReadOptions, WaitingListOptions } from "./options.ts";
-import { type Recovered, Recovery } from "./recovery.ts";
+import { LiveThreads, type RequestEnded, type SharedParts, type Used } from "./live-threads.ts";
+import type {
+  AgentChoice,
+  HostGetOptions,
+  HostOptions,
+  ThreadReadOptions,
+  WaitingListOptions,
+  WorkOptions,
+} from "./options.ts";
 import { RemoteCalls } from "./remote-calls.ts";
+import { Takeovers } from "./takeovers.ts";
 import { agentsOf, askedAgent, chooseAgent, type HostAgents, isWithoutAgent, lastAsk } from "./thread-agent.ts";
 import { type CommandPlace, ThreadCommands } from "./thread-commands.ts";
 import { type Target, targetOf } from "./thread-token.ts";
@@ -96,16 +102,16 @@ export class AgentHost<Agent extends AnyAgent = AnyAgent> extends ThreadCommands
   readonly #warn: (message: string) => void;
   /** Threads to start at a deadline, and those whose holder may be dead: they are checked when its claim has expired. */
   readonly #due: DueThreads;
-  readonly #recovery: Recovery<Agent>;
+  protected readonly takeovers: Takeovers<Agent>;
   readonly #signals: AskSignals;
   protected override readonly calls: RemoteCalls;
 
-  private constructor(options: HostOptions<Agent>) {
+  protected constructor(options: HostOptions<Agent>, shared?: SharedParts) {
     super();
     this.#options = options;
     const own = runtimePorts(options.ports);
     const { leaseTtlMs = LEASE_TTL_MS, claimWaitMs = leaseTtlMs, store, bus = store.bus } = options;
-    this.#lease = store.leases && new NodeLease(store.leases, { ports: own, ttlMs: leaseTtlMs });
+    this.#lease = shared?.lease ?? (store.leases && new NodeLease(store.leases, { ports: own, ttlMs: leaseTtlMs }));
     this.#ports = { ...own, clock: () => own.clock() + (this.#lease?.offMs ?? 0) };
     this.#warn = ignoreErrorsOf(options.warn ?? systemWarn);
     this.#agents = agentsOf(options);
@@ -114,19 +120,25 @@ export class AgentHost<Agent extends AnyAgent = AnyAgent> extends ThreadCommands
       isStopped: () => this.#threads.isStopped,
       warn: this.#warn,
     });
-    const start = (threadIds: readonly string[]): void => void this.#recovery.startDue(threadIds);
+    const start = (threadIds: readonly string[]): void => this.takeovers.startDue(threadIds);
     this.#due = new DueThreads(this.#ports, start, guarded(options, this.#warn));
     const titles = titleWriter(options, { ports: this.#ports, warn: this.#warn, stopped: this.stopped });
     const { stopped } = this;
     const ended: RequestEnded = ({ kind, requestId, threadId, agent }) => {
       this.#signals.forget(requestId);
-      this.#recovery.placeIsFree();
+      this.takeovers.placeIsFree();
+      shared?.placeIsFree();
       if (kind === "request_completed") titles?.answered(threadId, agent);
     };
-    const modelPlaces = places(() => this.#recovery.concurrency, stopped);
     const parts = { ports: this.#ports, lease: this.#lease, due: this.#due, stopped };
-    this.#threads = new LiveThreads(this.#agents, options, { ...parts, ended, modelPlaces });
-    this.#recovery = new Recovery(options, {
+    const modelPlaces = shared?.places ?? (() => this.takeovers.places);
+    this.#threads = new LiveThreads(this.#agents, options, {
+      ...parts,
+      isShared: shared !== undefined,
+      ended,
+      modelPlaces,
+    });
+    this.takeovers = new Takeovers(options, {
       ...parts,
       agents: this.#agents,
       threads: this.#threads,
@@ -147,6 +159,11 @@ export class AgentHost<Agent extends AnyAgent = AnyAgent> extends ThreadCommands
   /** The store of the threads, to list, watch and delete them. */
   get store(): ThreadStore {
     return this.#options.store;
+  }
+
+  /** The number of threads that start or have a request that runs. */
+  protected get busy(): number {
+    return this.#threads.busy;
   }
 
   /** The number of threads that are live now. */
@@ -231,7 +248,7 @@ export class AgentHost<Agent extends AnyAgent = AnyAgent> extends ThreadCommands
     const here = ({ server }: Used<Agent>) => server.result(requestId, options);
     return this.#threads.use(threadId, here, { claimWaitMs: 0 }).catch(async (error: unknown) => {
       if (!ThreadHeldError.isInstance(error)) throw error;
-      this.#recovery.checkHolder(threadId);
+      this.takeovers.checkHolder(threadId);
       const request = await this.calls.request(threadId, requestId, await this.#agentOf(threadId));
       const result = await resultOfKnown(request, options, this.#ports);
       return result as RequestResult<AgentOutput<Agent>>; // the result has the output type of the definition
@@ -252,36 +269,24 @@ export class AgentHost<Agent extends AnyAgent = AnyAgent> extends ThreadCommands
       return await this.#threads.use(threadId, resumed, { agent, claimWaitMs: 0 });
     } catch (error) {
       if (!ThreadHeldError.isInstance(error)) throw error;
-      this.#recovery.checkHolder(threadId);
+      this.takeovers.checkHolder(threadId);
       const request = await this.calls.openRequest(threadId, await this.#agentOf(threadId, agent));
       return request && isOf(request) ? (request as AgentRequest<AgentOutput<Agent>>) : undefined; // it has the output type of the definition
     }
   }
 
   /**
-   * Takes over the threads of this host's agents whose request ran when its process ended, or waits and is past a deadline. Later
-   * deadlines start their threads when they come. At most `recoverConcurrency` requests run at once. Resolves when the last of
-   * them has started, with the id and thread of each request.
-   */
-  recover(): Promise<Recovered> {
-    return this.#recovery.recover();
-  }
-
-  /**
    * Takes threads of this host's agents that have something to do and no living process, until `stop`: asks that were posted,
-   * times that have come, requests of processes that died. Looks every second. From now at most `concurrency` model calls run on
-   * this host at once (default 100), also those of its own asks; further ones wait. `agents`: only threads of these (default: all
-   * of the host).
+   * times that have come, requests of processes that died. Looks every second. From now on the model calls of this host have
+   * limits, also those of its own asks.
    *
    * @example
    * const host = AgentHost.create({ agent: defineAgent({ model: scriptedModel(["4"]) }), store: memoryStore() });
-   * host.work({ concurrency: 20 });
+   * host.work({ concurrency: 20, rate: { calls: 500, perMs: 60_000 } });
    */
-  work(
-    options: { readonly concurrency?: number | undefined; readonly agents?: readonly string[] | undefined } = {},
-  ): void {
+  work(options: WorkOptions = {}): void {
     checkWorkOptions(options, this.#agents);
-    this.#recovery.work(options);
+    this.takeovers.work(options);
   }
 
   /**
@@ -446,7 +451,7 @@ export class AgentHost<Agent extends AnyAgent = AnyAgent> extends ThreadCommands
       if (!ThreadHeldError.isInstance(error)) throw error;
       const agent = await this.#agentOf(threadId, wanted);
       await decideByEntry({ ...this.#log, agent, threadId, requestId }, decision);
-      this.#recovery.checkHolder(threadId);
+      this.takeovers.checkHolder(threadId);
     }
   }
 

@@ -1,7 +1,4 @@
-import type { ThreadStore } from "../../stores/port.ts";
-import { HeddleError } from "../../thread/errors.ts";
 import type { RuntimePorts } from "../ports.ts";
-import { retryStore } from "../session/store-retry.ts";
 import type { Scheduler } from "./advance.ts";
 
 /** When threads that are not live here must start. There is one timer, for the nearest time. */
@@ -67,7 +64,7 @@ export function guarded(
   if (scheduler === undefined) return undefined;
   const failed = (threadId: string, error: unknown): void => {
     const why = error instanceof Error ? error.message : String(error);
-    warn(`Thread ${threadId}: the scheduler failed, and the thread starts at its next recovery: ${why}`);
+    warn(`Thread ${threadId}: the scheduler failed, and the thread starts when a worker takes it: ${why}`);
   };
   return {
     wake: async (threadId, at) => {
@@ -78,30 +75,4 @@ export function guarded(
       }
     },
   };
-}
-
-/** The deadlines of all waiting threads of these agents, by thread. None where the store keeps no list of waiting calls. */
-export async function waitingDeadlines(
-  store: ThreadStore,
-  ports: RuntimePorts,
-  agents: ReadonlySet<unknown>,
-): Promise<ReadonlyMap<string, number>> {
-  const times = new Map<string, number>();
-  try {
-    for (let cursor: string | undefined; ; ) {
-      const query = { limit: 1_000, cursor };
-      const page = await retryStore(ports, () => store.waiting(query));
-      for (const { threadId, deadline, body } of page.calls) {
-        if (!agents.has(body["agent"])) continue;
-        const { requestDeadline } = body;
-        const all = [times.get(threadId), deadline, requestDeadline].filter((at) => typeof at === "number");
-        if (all.length > 0) times.set(threadId, Math.min(...all));
-      }
-      cursor = page.cursor;
-      if (cursor === undefined) return times;
-    }
-  } catch (error) {
-    if (HeddleError.isInstance(error) && error.code === "store_unsupported") return times;
-    throw error;
-  }
 }

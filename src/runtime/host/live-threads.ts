@@ -69,11 +69,21 @@ export type RequestEnded = (ended: {
 interface HostParts {
   readonly ports: RuntimePorts;
   readonly lease: NodeLease | undefined;
+  /** Whether other hosts have the same lease. Then it does not end with this one. */
+  readonly isShared: boolean;
   readonly due: DueThreads;
   readonly ended: RequestEnded;
   readonly modelPlaces: StartHooks["modelPlaces"];
   /** Aborted when the host stops. */
   readonly stopped: AbortSignal;
+}
+
+/** The parts that the hosts of several tenants share. */
+export interface SharedParts {
+  readonly lease: NodeLease;
+  readonly places: NonNullable<StartHooks["modelPlaces"]>;
+  /** A request has ended. */
+  readonly placeIsFree: () => void;
 }
 
 /** The argument of a function that uses a thread. */
@@ -101,6 +111,7 @@ export class LiveThreads<Agent extends AnyAgent> {
   readonly #due: DueThreads;
   readonly #modelPlaces: StartHooks["modelPlaces"];
   readonly #stopped: AbortSignal;
+  readonly #isShared: boolean;
   readonly #live = new Map<string, Live<Agent>>();
   /** The tools that were registered on a thread. They stay when it is released. */
   readonly #registered = new Map<string, Map<string, RegisteredTool>>();
@@ -112,13 +123,12 @@ export class LiveThreads<Agent extends AnyAgent> {
     {
       idleMs = IDLE_MS,
       revocations: _ofTokens,
-      recoverConcurrency: _ofHost,
       scheduler: _ofDue,
       titles: _ofWriter,
       bus: _ofEvents,
       ...all
     }: HostOptions<Agent>,
-    { ports, lease, due, ended, modelPlaces, stopped }: HostParts,
+    { ports, lease, isShared, due, ended, modelPlaces, stopped }: HostParts,
   ) {
     const { agent: _one, agents: _several, ...options } = all;
     this.#agents = agents;
@@ -126,6 +136,7 @@ export class LiveThreads<Agent extends AnyAgent> {
     this.#due = due;
     this.#modelPlaces = modelPlaces;
     this.#stopped = stopped;
+    this.#isShared = isShared;
     this.holder = options.holder ?? ports.ids("host");
     this.#options = { ...options, ports, holder: this.holder };
     this.#idleMs = idleMs;
@@ -274,7 +285,7 @@ export class LiveThreads<Agent extends AnyAgent> {
       this.#release(threadId, live, options);
     }
     await Promise.all(this.#leaving.values());
-    if (this.lease !== undefined) await inTime(this.#ports, LEASE_END_MS, this.lease.end());
+    if (this.lease !== undefined && !this.#isShared) await endLease(this.#ports, this.lease);
   }
 
   /** Registers the thread, and reads its agent before it is claimed. */
@@ -391,12 +402,10 @@ export class LiveThreads<Agent extends AnyAgent> {
 
   /** Waits for the end of the work instead of polling, because `idleMs` may be 0. */
   #releaseAfter(work: Promise<unknown>, threadId: string, live: Live<Agent>): void {
-    let isKept = false;
     live.keep();
-    live.keep = () => {
-      isKept = true;
-    };
-    void work.then(() => isKept || this.#releaseLater(threadId, live));
+    const keep = (): void => undefined; // a later caller replaces it
+    live.keep = keep;
+    void work.then(() => live.keep === keep && this.#releaseLater(threadId, live));
   }
 
   /** A time that has passed was not applied here, so the next start waits a while. */
@@ -419,6 +428,11 @@ export class LiveThreads<Agent extends AnyAgent> {
       .finally(() => this.#leaving.delete(threadId));
     this.#leaving.set(threadId, left);
   }
+}
+
+/** A store that does not answer is left: then the lease expires. */
+export async function endLease(ports: RuntimePorts, lease: NodeLease): Promise<void> {
+  await inTime(ports, LEASE_END_MS, lease.end());
 }
 
 async function takePosted(loop: Loop | undefined): Promise<void> {

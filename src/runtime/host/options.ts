@@ -3,6 +3,7 @@ import type { Tools } from "../../agent/definition/tool.ts";
 import type { WaitingCall } from "../../agent/react/agent.ts";
 import type { Revocations } from "../../checkpoint/config.ts";
 import type { Bus } from "../../stores/bus.ts";
+import type { ThreadDatabase } from "../../stores/database.ts";
 import type { ServerOptions } from "../server/options.ts";
 import type { Scheduler } from "./advance.ts";
 import type { TitleOptions } from "./titles.ts";
@@ -19,6 +20,13 @@ export interface WaitingListOptions {
 
 /** The agent or agents, the store, and how long a host keeps idle threads live. The rest is as for a server. */
 export type HostOptions<Agent extends AnyAgent> = ServedAgents<Agent> & HostFields<Agent>;
+
+/** The database of all tenants, and the options of the host of each. */
+export type TenantHostsOptions<Agent extends AnyAgent> = ServedAgents<Agent> &
+  Omit<HostFields<Agent>, "store"> & {
+    /** Holds the threads of all tenants. It stays open after `stop`. */
+    readonly database: ThreadDatabase;
+  };
 
 type ServedAgents<Agent extends AnyAgent> =
   | {
@@ -46,8 +54,6 @@ interface HostFields<Agent extends AnyAgent> extends Omit<ServerOptions<Agent>, 
    * 000.
    */
   readonly idleMs?: number | undefined;
-  /** The number of requests that `recover` runs at once. Default 16. */
-  readonly recoverConcurrency?: number | undefined;
   /** Has threads started at their times, in place of a timer of this host. Call `host.advance` then. Default: the timer. */
   readonly scheduler?: Scheduler | undefined;
   /**
@@ -62,6 +68,45 @@ interface HostFields<Agent extends AnyAgent> extends Omit<ServerOptions<Agent>, 
   readonly bus?: Bus | undefined;
   /** Asked whether a token was revoked. Default: none, no token is revoked. */
   readonly revocations?: Pick<Revocations, "isRevoked"> | undefined;
+}
+
+/** Which threads a host takes, and the limits of its model calls. */
+export interface WorkOptions {
+  /** The most model calls of this process at once, also those of its own asks. Further ones wait. Default 100. */
+  readonly concurrency?: number | undefined;
+  /** The most model calls that this process begins in so many milliseconds. Default: no limit. */
+  readonly rate?: { readonly calls: number; readonly perMs: number } | undefined;
+  /**
+   * The most calls at once of a model, such as "openai:gpt-5", or of all models of a provider, such as "openai". All processes
+   * that work on this database share them, so pass the same numbers everywhere. Default: no limit.
+   */
+  readonly modelCalls?: Readonly<Record<string, number>> | undefined;
+  /** Only threads of these agents. Default: of all agents of the host. */
+  readonly agents?: readonly string[] | undefined;
+  /**
+   * The version of the program, a whole number that grows. While a process with a greater one has free places, this one takes
+   * nothing, so that work moves once in a deploy. Default: no version.
+   */
+  readonly version?: number | undefined;
+  /**
+   * Asked before a thread starts, for budgets: true, or a time before which it does not start. With false it is asked again
+   * after a minute. Not asked for asks that this process makes itself. Default: all start.
+   */
+  readonly mayStart?: ((thread: WaitingThread) => boolean | Date | Promise<boolean | Date>) | undefined;
+}
+
+/** As for one host, and how many threads of one tenant may run. */
+export interface TenantWorkOptions extends WorkOptions {
+  /** The most threads of one tenant that are live in this process before it takes another one. Default: no limit. */
+  readonly perTenant?: number | undefined;
+}
+
+/** A thread that has something to do. */
+export interface WaitingThread {
+  readonly tenant: string;
+  readonly threadId: string;
+  /** Absent when no ask has named it. */
+  readonly agent?: string | undefined;
 }
 
 /** How much of a thread is read. */

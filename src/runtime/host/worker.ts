@@ -1,10 +1,16 @@
+import type { AnyAgent } from "../../agent/definition/config.ts";
 import { LeaseEndedError, ThreadHeldError } from "../../stores/errors.ts";
+import type { Leases } from "../../stores/lease.ts";
 import type { ThreadStore } from "../../stores/port.ts";
 import type { Runnable, TakenThread } from "../../stores/runnable.ts";
 import { HeddleError } from "../../thread/errors.ts";
 import type { RuntimePorts } from "../ports.ts";
 import type { NodeLease } from "../session/node-lease.ts";
+import { inTime } from "../time-limits.ts";
 import { pause } from "../timers.ts";
+import { HostPlaces } from "./model-places.ts";
+import type { TenantWorkOptions, WorkOptions } from "./options.ts";
+import type { HostAgents } from "./thread-agent.ts";
 
 /** How often an idle worker looks. */
 const LOOK_MS = 1000;
@@ -12,10 +18,14 @@ const LOOK_MS = 1000;
 const MOST_AT_ONCE = 100;
 /** A thread that could not be started is taken again after this time. */
 const POSTPONE_MS = 60_000;
+/** How long `mayStart` may take. */
+const MAY_START_MS = 10_000;
+/** The default number of model calls that a host which works makes at once. */
+const WORK_CONCURRENCY = 100;
 
-export interface WorkerOptions {
-  readonly store: ThreadStore;
+interface WorkerOptions extends Pick<WorkOptions, "version" | "mayStart"> {
   readonly runnable: Runnable;
+  readonly leases: Leases;
   readonly lease: NodeLease;
   readonly holder: string;
   readonly ports: RuntimePorts;
@@ -26,16 +36,46 @@ export interface WorkerOptions {
   readonly unnamed: boolean;
   /** The most threads that run here at once. */
   readonly concurrency: number;
+  /** The most threads of one tenant that are live here. */
+  readonly perTenant?: number | undefined;
   /** The number of threads that run here. */
   readonly busy: () => number;
-  /** Starts a thread whose claim this host has. The agent is the one that the store knows. */
-  readonly start: (threadId: string, agent: string | undefined) => Promise<unknown>;
+  readonly storeOf: (tenant: string) => ThreadStore;
+  /** Starts a thread whose claim this process has. */
+  readonly start: (thread: TakenThread) => Promise<unknown>;
   /** A thread was not started, and no other attempt will help. */
-  readonly failed: (threadId: string, error: unknown) => void;
+  readonly failed: (thread: TakenThread, error: unknown) => void;
+}
+
+/** A worker, and the places of the process for model calls. */
+export interface Working {
+  readonly worker: Worker;
+  readonly places: HostPlaces;
+}
+
+type WorkingParts = Omit<WorkerOptions, "agents" | "unnamed" | "concurrency" | "perTenant" | "version" | "mayStart"> & {
+  readonly agents: HostAgents<AnyAgent>;
+};
+
+/** Begins to work. The options are checked. */
+export function working(
+  { concurrency = WORK_CONCURRENCY, agents: chosen, rate, modelCalls, ...options }: TenantWorkOptions,
+  { agents, ...parts }: WorkingParts,
+): Working {
+  const all = { ...parts, concurrency };
+  return {
+    places: new HostPlaces({ ...all, rate, modelCalls }),
+    worker: new Worker({
+      ...all,
+      ...options,
+      agents: chosen ?? [...agents.keys()],
+      unnamed: chosen === undefined && agents.only !== undefined,
+    }),
+  };
 }
 
 /** Takes threads that have something to do and no living process, and starts them. */
-export class Worker {
+class Worker {
   readonly #options: WorkerOptions;
   /** Ends the wait for the next look. */
   #wake: () => void = () => undefined;
@@ -43,10 +83,6 @@ export class Worker {
   constructor(options: WorkerOptions) {
     this.#options = options;
     void this.#work();
-  }
-
-  get concurrency(): number {
-    return this.#options.concurrency;
   }
 
   /** Looks at once: a place is free. */
@@ -60,8 +96,9 @@ export class Worker {
       const { promise: woken, resolve } = Promise.withResolvers<void>();
       this.#wake = resolve;
       const limit = Math.min(concurrency - busy(), MOST_AT_ONCE);
-      const taken = limit > 0 ? await this.#take(limit) : [];
-      for (const thread of taken) void this.#start(thread);
+      const taken = await this.#take(limit).catch(() => []); // a store that cannot be read now is read at the next look
+      const started = await Promise.all(taken.map((thread) => this.#mayStart(thread)));
+      for (const thread of started) if (thread !== undefined) void this.#start(thread);
       if (limit > 0 && taken.length === limit) continue;
       const looked = new AbortController();
       await Promise.race([woken, pause(ports, LOOK_MS, AbortSignal.any([stopped, looked.signal]))]);
@@ -69,44 +106,69 @@ export class Worker {
     }
   }
 
-  /** A store that cannot be read now is read again at the next look. */
   async #take(limit: number): Promise<readonly TakenThread[]> {
-    const { runnable, lease, holder, agents, unnamed } = this.#options;
+    const { runnable, lease, holder, agents, unnamed, perTenant, version } = this.#options;
+    if (limit <= 0 && version === undefined) return [];
+    const { key, renewal } = await lease.current();
     try {
-      const { key, renewal } = await lease.current();
-      try {
-        return await runnable.take({ lease: key, holder, agents, unnamed, limit });
-      } catch (error) {
-        if (LeaseEndedError.isInstance(error)) await renewal.renewNow();
-        return [];
-      }
-    } catch {
+      if (await this.#isLeftToNewer(limit > 0)) return [];
+      return limit > 0 ? await runnable.take({ lease: key, holder, agents, unnamed, limit, perTenant }) : [];
+    } catch (error) {
+      if (LeaseEndedError.isInstance(error)) await renewal.renewNow();
       return [];
     }
+  }
+
+  /** Each process that has free places says its version. */
+  async #isLeftToNewer(hasPlaces: boolean): Promise<boolean> {
+    const { lease, leases, version } = this.#options;
+    if (version === undefined) return false;
+    const { key } = await lease.current();
+    const { others } = await leases.count({ lease: key, name: "version", amount: hasPlaces ? version : 0 });
+    return others.some((other) => other > version);
+  }
+
+  /** The thread, if it may start now. Otherwise it is given back. */
+  async #mayStart(taken: TakenThread): Promise<TakenThread | undefined> {
+    const { mayStart, ports, failed } = this.#options;
+    if (mayStart === undefined) return taken;
+    const { tenant, threadId, agent } = taken;
+    try {
+      const asked = Promise.resolve({ tenant, threadId, agent }).then(mayStart);
+      const answer = (await inTime(ports, MAY_START_MS, asked)) && (await asked);
+      if (answer === true) return taken;
+      const ms = answer instanceof Date ? answer.getTime() - ports.clock() : POSTPONE_MS;
+      await this.#giveBack(taken, Number.isFinite(ms) ? Math.max(0, Math.ceil(ms)) : POSTPONE_MS);
+    } catch (error) {
+      failed(taken, error);
+      await this.#giveBack(taken, POSTPONE_MS).catch(() => undefined); // the claim ends with the lease
+    }
+    return undefined;
   }
 
   async #start(taken: TakenThread): Promise<void> {
     const { start, stopped, failed } = this.#options;
     try {
-      await start(taken.threadId, taken.agent);
+      await start(taken);
     } catch (error) {
       if (stopped.aborted || ThreadHeldError.isInstance(error)) return; // the end of the lease ends the claim
       const isRetried = HeddleError.isInstance(error) && error.retryable;
-      if (!isRetried) failed(taken.threadId, error);
-      await this.#giveBack(taken, isRetried).catch(() => undefined); // the claim ends with the lease
+      if (!isRetried) failed(taken, error);
+      await this.#giveBack(taken, isRetried ? undefined : POSTPONE_MS).catch(() => undefined); // as above
     }
   }
 
   /** Releases a thread that was not started. The start may have released the claim, so there is a new one. */
-  async #giveBack({ threadId }: TakenThread, isRetried: boolean): Promise<void> {
-    const { store, lease, holder } = this.#options;
+  async #giveBack({ tenant, threadId }: TakenThread, dueInMs: number | undefined): Promise<void> {
+    const { storeOf, lease, holder } = this.#options;
+    const store = storeOf(tenant);
     const { key } = await lease.current();
     const { epoch } = await store.claim(threadId, { holder, lease: key });
     try {
-      if (isRetried) return;
+      if (dueInMs === undefined) return;
       const pending = await store.pending(threadId);
       const waitsFor = pending.map(({ id, revision }) => ({ id, revision }));
-      await store.append(threadId, [], { epoch, next: { dueInMs: POSTPONE_MS, waitsFor } });
+      await store.append(threadId, [], { epoch, next: { dueInMs, waitsFor } });
     } finally {
       await store.release(threadId, epoch);
     }

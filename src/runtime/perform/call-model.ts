@@ -56,7 +56,7 @@ export async function callModel(
       const transformed = await transform(scene, directive, request);
       sent = transformed.sent;
       const { model } = sent ?? {};
-      const given = await inPlace(scene, request.abort.signal, async () => {
+      const given = await inPlace(scene, request.abort.signal, model ?? directive.basis.model, async () => {
         await mayStart(scene, request); // the wait for a place may have been long
         started.sending(transformed);
         return started.within(() => ask(scene, directive, request, transformed, started));

@@ -50,6 +50,12 @@ export function ownModels({ model }: AnyAgent): readonly ProviderModel[] {
   return list.every((item) => typeof item !== "string") ? list : [];
 }
 
+/** The places of a host for model calls. */
+export interface ModelPlaces extends Pick<Places, "isOver"> {
+  /** Makes a call of a model, `provider:model`, when it has a place. When the signal aborts, it waits no longer. */
+  run<Result>(call: () => Promise<Result>, signal: AbortSignal, model: string | undefined): Promise<Result>;
+}
+
 /** The part of a thread that effects use. */
 export interface Scene {
   readonly definition: AnyAgent;
@@ -58,7 +64,7 @@ export interface Scene {
   readonly ports: RuntimePorts;
   readonly pool: ToolPool;
   /** The places for model calls of the host. Absent: there is no limit. */
-  readonly modelPlaces: Places | undefined;
+  readonly modelPlaces: (() => ModelPlaces | undefined) | undefined;
   readonly telemetry: Telemetry;
   readonly agent: () => ReactAgent;
   /** Fails the request. */
@@ -120,14 +126,16 @@ export const NOT_CALLED = new RequestError({
 export function inPlace<Result>(
   { modelPlaces }: Scene,
   signal: AbortSignal,
+  model: string | undefined,
   call: () => Promise<Result>,
 ): Promise<Result> {
-  if (modelPlaces === undefined) return call();
+  const places = modelPlaces?.();
+  if (places === undefined) return call();
   const begun = async (): Promise<Result> => {
-    if (modelPlaces.isOver) throw NOT_CALLED;
+    if (places.isOver) throw NOT_CALLED;
     return call();
   };
-  return modelPlaces.run(begun, signal);
+  return places.run(begun, signal, model);
 }
 
 /** The code of a tool, and the hash of the specification that it was registered with. */
@@ -174,7 +182,7 @@ export interface ThreadOptions {
   readonly wake: (at: number) => void;
   /** Another thread got a command, or may have to be started for its own. Absent where no host serves it. */
   readonly sent?: ((threadId: string, agent: string | undefined, context: unknown) => void) | undefined;
-  readonly modelPlaces?: Places | undefined;
+  readonly modelPlaces?: (() => ModelPlaces | undefined) | undefined;
   /** Called when another process holds the thread or the store is closed, so that this process can do nothing more. */
   readonly lost: (error: unknown) => void;
 }

@@ -223,9 +223,9 @@ async function written(
   // A stream shows when the model falls silent.
   const call = { model, messages, streaming, idleTimeoutMs, signal, estimateUsage, ports: scene.ports };
   const retries = { modelMaxRetries, modelRetryBackoffMs, modelRetryBackoffFactor, beforeAttempt };
-  const answer = await inPlace(scene, signal, () => withRetries(call, retries));
-  const { usage, finishReason } = answer;
   const name = qualifiedModelName(model);
+  const answer = await inPlace(scene, signal, name, () => withRetries(call, retries));
+  const { usage, finishReason } = answer;
   span.answered(answer, await costOf(scene, { model: name, usage }, signal));
   return { content: contentText(answer.content), call: { model: name, usage, finishReason } };
 }

@@ -49,13 +49,13 @@ export async function summarizeRange(
     live.read((agent) => workFor(agent, { ...given, toSeq }, written));
   let usage: Usage = {};
   let seq: number | undefined;
-  let { toSeq } = given;
+  let upTo = given.toSeq;
   for (;;) {
-    const work = await findWork(toSeq, seq);
+    const work = await findWork(upTo, seq);
     if (work === undefined) return { seq: seq ?? -1, usage };
     const { lane, model, plan } = work;
     const { range, maxTokens, isPart } = plan;
-    toSeq = work.toSeq;
+    upTo = work.toSeq;
     if (cancel?.aborted) throw cancelled(usage);
     const outcome = await writeSummary(live.scene, range, { lane, model, maxTokens, signal, focus });
     usage = addUsage(usage, recordedUsage(outcome.ok ? outcome.summary.call : outcome.call));
@@ -71,7 +71,7 @@ export async function summarizeRange(
         throw cancelled(usage);
       }
       await live.command(summaryFailed(lane, range, outcome));
-      const next = await findWork(toSeq, seq);
+      const next = await findWork(upTo, seq);
       if (next === undefined || !next.plan.isDue || next.plan.range.toSeq >= range.toSeq) throw outcome.error;
     }
   }

@@ -44,6 +44,11 @@ export class NodeLease {
     return this.#current?.offMs ?? 0;
   }
 
+  /** Whether there is a lease that was renewed recently. */
+  get isFresh(): boolean {
+    return this.#current?.renewal.isFresh === true;
+  }
+
   /** The lease for a new claim. Concurrent calls share one start. */
   async current(): Promise<Incarnation> {
     const { renewal } = this.#current ?? {};

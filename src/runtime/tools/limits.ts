@@ -69,6 +69,12 @@ export interface Places {
    * the places are over, the work starts without a place.
    */
   run<Result>(work: () => Promise<Result>, signal?: AbortSignal): Promise<Result>;
+  /** The limit has grown: works that wait may start. */
+  grown(): void;
+  /** The number of works that run. */
+  readonly running: number;
+  /** The number of works that wait for a place. */
+  readonly waiting: number;
   readonly isOver: boolean;
 }
 
@@ -105,6 +111,13 @@ export function places(limit: () => number, over?: AbortSignal): Places {
     waiting.clear();
   });
   return {
+    grown: fill,
+    get running() {
+      return used;
+    },
+    get waiting() {
+      return waiting.size;
+    },
     get isOver() {
       return over?.aborted === true;
     },

@@ -339,21 +339,22 @@ function heartbeat(
   if (onHeartbeat === undefined) return { now: () => undefined, stop: () => undefined };
   const { clock } = ports;
   const started = clock();
-  let last = Number.NEGATIVE_INFINITY;
-  let isStopped = false;
+  /** The time of the last beat; undefined after `stop`. */
+  let last: number | undefined = Number.NEGATIVE_INFINITY;
   const schedule = (): void => timers.set({ name: "beat", ms: heartbeatMs > 0 ? heartbeatMs : undefined });
   const beat = (): void => {
-    last = clock();
+    const now = clock();
+    last = now;
     schedule();
-    ignoreErrorsOf(onHeartbeat)({ toolCallId, toolName, elapsedMs: Math.max(0, last - started) });
+    ignoreErrorsOf(onHeartbeat)({ toolCallId, toolName, elapsedMs: Math.max(0, now - started) });
   };
   const now = (): void => {
-    if (!isStopped && Math.abs(clock() - last) >= heartbeatMs) beat(); // the clock may be set back
+    if (last !== undefined && Math.abs(clock() - last) >= heartbeatMs) beat(); // the clock may be set back
   };
   const timers = new Timers(ports, beat);
   schedule();
   const stop = (): void => {
-    isStopped = true;
+    last = undefined;
     timers.clear();
   };
   return { now, stop };

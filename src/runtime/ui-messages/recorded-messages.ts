@@ -39,12 +39,14 @@ export function recordOf(entries: readonly Entry[], messages: readonly object[])
   let from = -1;
   for (const { fromSeq, toSeq, messages: shown } of recordedMessages(entries)) {
     const own = encodeOriginal(shown, "messages");
-    const isNext = !entries.some((entry) => KINDS.has(entry.kind) && entry.seq > from && entry.seq < fromSeq);
+    const after = from;
+    const isNext = !entries.some((entry) => KINDS.has(entry.kind) && entry.seq > after && entry.seq < fromSeq);
     if (!isNext || !sameJson(own, wanted.slice(count, count + shown.length))) break;
     count += shown.length;
     from = toSeq;
   }
-  const covered = entries.filter(({ kind, seq }) => KINDS.has(kind) && seq > from);
+  const before = from;
+  const covered = entries.filter(({ kind, seq }) => KINDS.has(kind) && seq > before);
   const [first] = covered;
   const last = covered.at(-1);
   if (count === wanted.length || first === undefined || last === undefined) return undefined;

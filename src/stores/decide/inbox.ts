@@ -14,6 +14,7 @@ export interface CommandDraft {
   readonly type: string;
   readonly body: JsonObject;
   readonly agent?: string | undefined;
+  readonly priority?: number | undefined;
 }
 
 /** The commands that an append consumes and posts. */
@@ -72,8 +73,8 @@ export class InboxDraft {
   }
 
   /** Adds a new command behind those that wait. */
-  add({ threadId, id, type, body, agent }: CommandDraft): void {
-    this.wake(threadId, agent);
+  add({ threadId, id, type, body, agent, priority }: CommandDraft): void {
+    this.wake(threadId, agent, priority);
     const earlier = this.#posted.get(threadId) ?? 0;
     this.#posted.set(threadId, earlier + 1);
     this.put(threadId, {
@@ -94,13 +95,14 @@ export class InboxDraft {
   }
 
   /** Makes the thread due now, because it got something to do. */
-  wake(threadId: string, agent: string | undefined): void {
+  wake(threadId: string, agent?: string, given?: number): void {
     const row = this.#rowOf(threadId);
     if (row === undefined) return;
     const dueAt = Math.min(row?.dueAt ?? this.#state.now, this.#state.now);
     const known = row?.agent ?? agent ?? null;
-    if (row?.dueAt !== dueAt || row.agent !== known)
-      this.#runnable.set(threadId, { agent: known, dueAt, priority: row?.priority ?? 0 });
+    const priority = given ?? row?.priority ?? 0;
+    if (row?.dueAt !== dueAt || row.agent !== known || row.priority !== priority)
+      this.#runnable.set(threadId, { agent: known, dueAt, priority });
   }
 
   /** Sets when the thread is due, as its holder says. A command that it does not name makes the thread due now. */

@@ -2,7 +2,7 @@ import { HeddleError } from "../../thread/errors.ts";
 import { copyJsonObject, isPlainObject, type JsonObject, type JsonValue } from "../../thread/json.ts";
 import { checkName } from "../../thread/options.ts";
 import { callAborted, untilAborted } from "../abort.ts";
-import type { Command, CommandInput, CommandOutcome, ConsumedCommand, PostedCommand } from "../command.ts";
+import type { Command, CommandInput, CommandOutcome, ConsumedCommand, PostedCommand, PostOptions } from "../command.ts";
 import { answerId, checkCommand, loggedOutcome, readCommand, readOutcome } from "../command-format.ts";
 import {
   type CommandDraft,
@@ -16,7 +16,7 @@ import {
 import type { CommandKey, InboxQuery, StoreDriver } from "../driver.ts";
 import { CommandError, commandTooLarge, storeClosed, unsupported } from "../errors.ts";
 import { checkOptions, checkSeq, invalidOption } from "../options.ts";
-import type { AppendOptions, CallOptions, NextRun, PostOptions, ThreadStore } from "../port.ts";
+import type { AppendOptions, CallOptions, NextRun, ThreadStore } from "../port.ts";
 import { NOTHING, PAGE_SIZE, type StoreContext } from "./context.ts";
 
 type InboxMethods = Pick<ThreadStore, "post" | "pending" | "amend" | "withdraw" | "outcome" | "onPosted">;
@@ -36,10 +36,12 @@ export function inboxMethods(context: StoreContext): InboxMethods {
   return {
     async post(threadId, command, options = {}) {
       checkName("threadId", threadId);
-      const { agent, signal } = checkOptions<PostOptions>(options, ["agent", "signal"]);
-      const draft = draftCommand(threadId, command, "command", ports.maxEntryChars, agent);
+      const { agent, priority, signal } = checkOptions<PostOptions>(options, ["agent", "priority", "signal"]);
+      checkPriority("priority", priority);
+      const draft = { ...draftCommand(threadId, command, "command", ports.maxEntryChars, agent), priority };
       const { driver } = context.forCall({ signal });
       if (agent !== undefined && !driver.scheduling) throw unsupported("agents of commands");
+      if (priority !== undefined && !driver.scheduling) throw unsupported("priorities");
       const inboxes = wantedInboxes([draft], [], { driver });
       const result = await driver.transact(threadId, NOTHING, (state) => decidePost(draft, state, ports), inboxes);
       context.wakeWatchers(threadId, [threadId]);
@@ -156,8 +158,7 @@ export function checkNext(next: NextRun): NextRun {
   const { agent, dueInMs, priority, waitsFor } = checkOptions(next, ["agent", "dueInMs", "priority", "waitsFor"]);
   if (agent !== undefined) checkName("next.agent", agent);
   checkSeq("next.dueInMs", dueInMs);
-  if (!(priority === undefined || Number.isSafeInteger(priority)))
-    throw invalidOption("next.priority", "a whole number");
+  checkPriority("next.priority", priority);
   if (!(waitsFor === undefined || Array.isArray(waitsFor))) throw invalidOption("next.waitsFor", "a list of commands");
   for (const { id, revision } of waitsFor ?? []) {
     checkName("next.waitsFor.id", id);
@@ -165,6 +166,10 @@ export function checkNext(next: NextRun): NextRun {
     checkSeq("next.waitsFor.revision", revision);
   }
   return { agent, dueInMs, priority, waitsFor };
+}
+
+function checkPriority(what: string, priority: unknown): void {
+  if (!(priority === undefined || Number.isSafeInteger(priority))) throw invalidOption(what, "a whole number");
 }
 
 interface RunnableWish {

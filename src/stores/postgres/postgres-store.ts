@@ -5,7 +5,6 @@ import type { ThreadStore } from "../port.ts";
 import { keepUsedBlob, purgeBlobs, readBlobs } from "./blobs.ts";
 import { readCommands, readPending } from "./commands.ts";
 import { waitAtMost } from "./connection-pool.ts";
-import { changeCounter } from "./counters.ts";
 import { readChangedThreads, readChanges, readFeedEpoch } from "./feed.ts";
 import { readFields } from "./fields.ts";
 import { readForks } from "./fork-rows.ts";
@@ -18,7 +17,7 @@ import {
   type PostgresStoreOptions,
 } from "./options.ts";
 import { listThreads, readHead, readHeads, readLanes, readRows } from "./reads.ts";
-import { changeLease, takeThreads } from "./runnable.ts";
+import { changeCounter, changeLease, takeThreads } from "./runnable.ts";
 import { CLOSE_TIMEOUT_MS, SharedDatabase } from "./shared-database.ts";
 import type { Scope } from "./tables.ts";
 import { readUsage } from "./usage.ts";

@@ -1,5 +1,5 @@
 import type { PendingQuery } from "postgres";
-import type { Decision, LeaseDecision, LeaseState, TakeQuery } from "../driver.ts";
+import type { CounterDecision, CounterState, Decision, LeaseDecision, LeaseState, TakeQuery } from "../driver.ts";
 import type { TakenThread } from "../runnable.ts";
 import type { LeaseRecord, RunnableRow, StoredCommand } from "../stored-records.ts";
 import type { Query } from "./connection-pool.ts";
@@ -100,6 +100,48 @@ function putLease({ sql, tables, fence }: FencedScope, { node, incarnation, unti
     select ${node}, ${incarnation}::bigint, ${until}::bigint, ${ttlMs}::bigint, ${ended}::boolean where ${fence}
     on conflict (node) do update set
       incarnation = excluded.incarnation, until = excluded.until, ttl = excluded.ttl, ended = excluded.ended`;
+}
+
+type NodeAmount = CounterState["nodes"][number];
+
+/** Changes a counter. It is locked as a thread with its name would be. It is one for all tenants. */
+export function changeCounter<Result>(
+  name: string,
+  decide: (state: CounterState) => CounterDecision<Result>,
+): Transaction<readonly NodeAmount[], Result> {
+  return {
+    threadIds: [name],
+    read: (scope) => scope.sql<NodeAmount[]>`
+      select l.node, l.incarnation, coalesce(c.amount, 0) as amount
+      from ${scope.tables.leases} l
+      left join ${scope.tables.counters} c on c.tenant = '' and c.name = ${name} and c.node = l.node
+      where ${isAlive(scope)}`,
+    write(scope, nodes) {
+      const { result, written } = decide({ nodes });
+      return { statements: written === undefined ? [] : putAmount(scope, name, written), finish: () => result };
+    },
+  };
+}
+
+function isAlive(scope: Scope): Query {
+  return scope.sql`not l.ended and l.until > ${serverClock(scope)}`;
+}
+
+function putAmount(
+  scope: FencedScope,
+  name: string,
+  { node, amount }: { readonly node: string; readonly amount: number },
+) {
+  const { sql, tables, fence } = scope;
+  return [
+    sql`
+      delete from ${tables.counters} c where c.tenant = '' and c.name = ${name} and ${fence}
+        and not exists (select from ${tables.leases} l where l.node = c.node and ${isAlive(scope)})`,
+    sql`
+      insert into ${tables.counters} (tenant, name, node, amount, until)
+      select '', ${name}, l.node, ${amount}::bigint, l.until from ${tables.leases} l where l.node = ${node} and ${fence}
+      on conflict (tenant, name, node) do update set amount = excluded.amount, until = excluded.until`,
+  ];
 }
 
 interface RunnableColumns {

@@ -293,6 +293,23 @@ export const runnableCases: ContractTests = {
     equal(order, ["b", "a", "c", "d"].map(fresh), "order");
   },
 
+  "a post may give its thread a priority, which lasts": async (fixture) => {
+    const { fresh } = fixture;
+    const node = await startNode(fixture, "ada");
+    const post = (name: string, id: string, priority?: number) =>
+      node.store.post(fresh(name), { id, type: "ask", content: "Hi" }, { agent: node.agent, priority });
+    await post("a", "c1");
+    await post("b", "c1", 5);
+    await post("b", "c2");
+    await post("c", "c1", 9);
+    await post("c", "c2", 1);
+    const order: string[] = [];
+    for (let n = 0; n < 3; n++) order.push((await node.take(1))[0]?.threadId ?? "");
+    equal(order, ["b", "c", "a"].map(fresh), "order");
+    const half = node.store.post(fresh("d"), { id: "c1", type: "ask" }, { priority: 0.5 });
+    await rejects(half, { code: "invalid_options" }, "priority");
+  },
+
   "a deleted thread is not runnable": async (fixture) => {
     const { thread, fresh } = fixture;
     const node = await startNode(fixture, "ada");

@@ -176,7 +176,7 @@ export class FaultyStore implements FaultStore {
     return this.#write({ method: "putBlob" }, () => this.#store.putBlob(content, options));
   }
 
-  post(threadId: string, command: Inbox.CommandInput, options?: Port.PostOptions): Promise<Inbox.CommandResult> {
+  post(threadId: string, command: Inbox.CommandInput, options?: Inbox.PostOptions): Promise<Inbox.CommandResult> {
     return this.#write({ method: "post", name: threadId }, () => this.#store.post(threadId, command, options));
   }
 

@@ -31,7 +31,7 @@ async function played(n: number, when: "before" | "after"): Promise<number> {
   await end(first.stop({ graceMs: 0 }).catch(() => undefined));
 
   const second = make({ agent: threeChildren() });
-  await end(second.recover());
+  second.work();
   const again = await end(second.ask("thread_1", "Go.", { requestId: "req_1" })); // the same request
   const { text, usage } = await end(again.result);
   const where = `killed ${when} write ${n}`;

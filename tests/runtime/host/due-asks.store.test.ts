@@ -4,6 +4,7 @@ import { scriptedModel } from "heddle/testing";
 import { describe, expect, test } from "vitest";
 import { openStore } from "../../stores/postgres/open.ts";
 import { fastFile } from "../../support/temp-folder.ts";
+import { clockwork } from "../support/clockwork.ts";
 import { agentOf, anything, type House, house, PAY, realTime } from "./support/hosts.ts";
 
 const HOUR = 3_600_000;
@@ -18,14 +19,19 @@ const asksIn = async ({ store }: House, threadId = T) =>
     "role" in payload && payload["role"] === "user" ? [payload["content"]] : [],
   );
 
-const STORES: readonly [string, () => ThreadStore | undefined][] = [
+const STORES: readonly [string, (at: { readonly clock: () => number }) => ThreadStore | undefined][] = [
   ["in memory", () => undefined],
-  ["on SQLite", () => sqliteStore(fastFile())],
+  ["on SQLite", ({ clock }) => sqliteStore(fastFile(), { clock })],
 ];
+
+function houseOn(open: (typeof STORES)[number][1]): Promise<House> {
+  const time = clockwork();
+  return house(open(time.ports), time);
+}
 
 describe.each(STORES)("a host with asks that have a time, %s", (_, open) => {
   test("releases the thread, and starts it at the time", async () => {
-    const at = await house(open());
+    const at = await houseOn(open);
     const host = at.host({ agent: agentOf(["One.", "Two."]), ...idle });
     const request = await at.end(host.ask(T, "One?", { at: HOUR }));
     await at.end(host.ask(T, "Two?", { at: 2 * HOUR }));
@@ -47,7 +53,7 @@ describe.each(STORES)("a host with asks that have a time, %s", (_, open) => {
   });
 
   test("keeps the thread live for a caller that awaits the result", async () => {
-    const at = await house(open());
+    const at = await houseOn(open);
     const host = at.host({ agent: agentOf(["Later."]), ...idle });
     const request = await at.end(host.ask(T, "Later?", { at: HOUR }));
     const result = request.result;
@@ -59,7 +65,7 @@ describe.each(STORES)("a host with asks that have a time, %s", (_, open) => {
   });
 
   test("starts those of a host that has stopped, also on a new thread of one of several agents", async () => {
-    const at = await house(open());
+    const at = await houseOn(open);
     const agents = (script: readonly string[]) => ({ sales: agentOf(script), support: agentOf([]) });
     const first = at.host({ agents: agents([]), ...idle });
     for (const [threadId, time] of [
@@ -70,7 +76,7 @@ describe.each(STORES)("a host with asks that have a time, %s", (_, open) => {
     await at.end(first.stop());
     await at.pass(HOUR + 1_000);
     const second = at.host({ agents: agents(["One.", "Two."]), ...idle });
-    expect((await at.end(second.recover())).threads).toEqual(["thread_past"]);
+    second.work();
     await at.pass(2_000);
     expect([await completed(at), second.size]).toEqual([["thread_past"], 0]);
     await at.pass(HOUR);
@@ -79,7 +85,7 @@ describe.each(STORES)("a host with asks that have a time, %s", (_, open) => {
   });
 
   test("follows a change of the time by a host that has not the thread live", async () => {
-    const at = await house(open());
+    const at = await houseOn(open);
     const first = at.host({ agent: agentOf([]), ...idle });
     await at.end(first.ask(T, "Sooner?", { at: 3 * HOUR, requestId: "sooner" }));
     await at.end(first.ask(T, "Never?", { at: 3 * HOUR, requestId: "never" }));
@@ -89,7 +95,7 @@ describe.each(STORES)("a host with asks that have a time, %s", (_, open) => {
     await at.end(second.withdraw(T, "never"));
     await at.end(second.stop());
     const third = at.host({ agent: agentOf(["Sooner."]), ...idle });
-    await at.end(third.recover());
+    third.work();
     await at.pass(HOUR);
     expect([await asksIn(at), await completed(at)]).toEqual([["Sooner?"], [T]]);
     await at.pass(3 * HOUR);
@@ -98,7 +104,7 @@ describe.each(STORES)("a host with asks that have a time, %s", (_, open) => {
   });
 
   test("forgets a time that another program has taken back", async () => {
-    const at = await house(open());
+    const at = await houseOn(open);
     const first = at.host({ agent: agentOf([]), ...idle });
     await at.end(first.ask(T, "Never?", { at: HOUR, requestId: "never" }));
     await at.end(first.stop());
@@ -106,7 +112,8 @@ describe.each(STORES)("a host with asks that have a time, %s", (_, open) => {
     await at.pass(2 * HOUR);
     expect((await at.store.waiting()).calls).toHaveLength(1);
     const second = at.host({ agent: agentOf([]), ...idle });
-    await at.end(second.recover());
+    second.work();
+    await at.pass(2_000);
     expect((await at.store.waiting()).calls).toEqual([]);
     await at.end(second.stop());
   });
@@ -117,7 +124,7 @@ describe.each(STORES)("host.advance, %s", (_, open) => {
 
   /** A host whose threads nothing else starts. */
   async function byHand(script: Parameters<typeof scriptedModel>[0], config: object = {}) {
-    const at = await house(open());
+    const at = await houseOn(open);
     const woken: (readonly [string, number])[] = [];
     const scheduler = { wake: (threadId: string, time: number) => void woken.push([threadId, time]) };
     const make = (more: typeof script) => {
@@ -145,12 +152,13 @@ describe.each(STORES)("host.advance, %s", (_, open) => {
   });
 
   test("takes what another process has posted, also without a notice", async () => {
-    const store = open() ?? memoryStore();
+    const time = clockwork();
+    const store = open(time.ports) ?? memoryStore({ clock: time.ports.clock });
     const deaf: ThreadStore = Object.create(store, {
       onPosted: { value: () => () => undefined },
       watch: { value: () => (async function* () {})() },
     });
-    const at = await house(deaf);
+    const at = await house(deaf, time);
     const host = at.host({ agent: agentOf(["One.", "Two."]), ...idle });
     await at.end((await at.end(host.ask(T, "One?"))).result);
     expect(host.size).toBe(1);
@@ -210,21 +218,16 @@ describe.each(STORES)("host.advance, %s", (_, open) => {
     for (const one of [host, other]) await at.end(one.stop({ graceMs: 0 }));
   });
 
-  test("a scheduler is called again when a host recovers, and its errors are warnings", async () => {
-    const { at, woken, host } = await byHand([]);
-    await at.end(host.ask(T, "Later?", { at: HOUR }));
-    await at.end(host.stop());
-    const before = woken.length;
-    const wake = (threadId: string, time: number): void => {
-      woken.push([threadId, time]);
+  test("errors of a scheduler are warnings", async () => {
+    const { at } = await byHand([]);
+    const wake = (): void => {
       throw new Error("out of order");
     };
-    const second = at.host({ agent: agentOf(["Later."]), ...idle, scheduler: { wake } });
-    await at.end(second.recover());
-    expect(woken.slice(before)).toEqual([[T, woken[0]?.[1]]]);
+    const host = at.host({ agent: agentOf(["Later."]), ...idle, scheduler: { wake } });
+    await at.end(host.ask(T, "Later?", { at: HOUR }));
     await at.settled();
-    expect(at.warnings).toEqual([expect.stringContaining("out of order")]);
-    await at.end(second.stop());
+    expect(new Set(at.warnings)).toEqual(new Set([expect.stringContaining("out of order")]));
+    await at.end(host.stop());
   });
 });
 
@@ -235,7 +238,7 @@ test("asks at a time on Postgres are listed, and start in another host", async (
   await first.stop();
   expect((await at.store.waiting()).calls).toMatchObject([{ threadId: T, kind: "ask" }]);
   const second = at.host({ agent: agentOf(["Later."]) });
-  await second.recover();
+  second.work();
   await expect.poll(() => completed(at), { timeout: 15_000 }).toEqual([T]);
   expect((await at.store.waiting()).calls).toEqual([]);
   await second.stop();

@@ -59,9 +59,8 @@ describe.each(Object.entries(stories))(
         isSent = true;
         expect(await on.end(call(other))).toMatchObject(answer as object);
         dying.crash();
-        await on.pass(12_000);
-        await on.end(other.recover());
-        await on.pass(1_000);
+        other.work();
+        await on.pass(13_000);
         const entries = (await on.store.load(T))?.toArray() ?? [];
         expect(entries.filter(isEffect)).toHaveLength(1);
         expect(entries.filter(({ payload }) => "end" in payload)).toHaveLength(1);

@@ -231,7 +231,7 @@ describe.each(DATABASES)("a host that works, on %s,", (_name, open) => {
     host.work({ concurrency: 1 });
     await pass(at, 5 * LOOK_MS);
     expect(await stateOf(host, "thread_good", "req_good")).toBe("Fine.");
-    expect(at.warnings).toEqual([expect.stringContaining("Thread thread_bad could not be recovered: ")]);
+    expect(at.warnings).toEqual([expect.stringContaining("Thread thread_bad could not be started: ")]);
     await pass(at, 60_000);
     expect(at.warnings).toHaveLength(2);
     await at.end(host.stop());

@@ -23,18 +23,15 @@ function waiting(result: unknown = "The hour is over.", runs: unknown[] = []): A
   }) as AnyTool;
 }
 
-const STORES: readonly [string, () => ThreadStore | undefined][] = [
+const STORES: readonly [string, (at: { readonly clock: () => number }) => ThreadStore | undefined][] = [
   ["in memory", () => undefined],
-  ["on SQLite", () => sqliteStore(fastFile())],
+  ["on SQLite", ({ clock }) => sqliteStore(fastFile(), { clock })],
 ];
 const results = async (on: Stage) =>
   (await on.log()).flatMap(({ payload }) => (payload["role"] === "tool" ? [payload["content"]] : []));
 
 describe.each(STORES)("a tool that sleeps, %s", (_, open) => {
-  const begin = (): Promise<Stage> => {
-    const store = open();
-    return stage(store && { store });
-  };
+  const begin = (): Promise<Stage> => stage({ store: open });
 
   test("has its result at the time, though its timeout and that of the request are shorter", async () => {
     const on = await begin();
@@ -138,7 +135,7 @@ describe.each(STORES)("a tool that sleeps, %s", (_, open) => {
     await on.pass(HOUR - 2_100);
     await on.end(first.stop());
     const second = hostOf(["Done.", "Done."]);
-    await on.end(second.recover());
+    second.work();
     await on.pass(60_000);
     expect((await on.store.list({ status: "completed" })).threads).toHaveLength(2);
     expect((await second.waiting()).calls).toEqual([]);

@@ -36,12 +36,13 @@ export interface Stage extends Clockwork {
 export interface StageOptions {
   /** What stands between the agents and the store. */
   readonly around?: (store: ThreadStore) => ThreadStore;
-  readonly store?: ThreadStore;
+  /** The store, or a function that opens it with the clock. Default: a new one in memory. */
+  readonly store?: ThreadStore | ((at: { readonly clock: () => number }) => ThreadStore | undefined);
 }
 
 export async function stage({ around = (store) => store, store: given }: StageOptions = {}): Promise<Stage> {
   const clock = clockwork();
-  const bare = given ?? memoryStore({ clock: clock.ports.clock });
+  const bare = (typeof given === "function" ? given(clock.ports) : given) ?? memoryStore({ clock: clock.ports.clock });
   await bare.load("warm_up"); // loads what is loaded on demand
   await import("../../../src/runtime/server/start.ts");
   const store = around(bare);

@@ -107,6 +107,10 @@ create table runnable (
   primary key (tenant, thread)
 );
 create index runnable_due on runnable (due_at) where due_at is not null;
+-- Requests of 0.1 that a process has left: a worker takes them.
+insert into runnable (tenant, thread, agent, due_at, priority)
+select f.tenant, t.id, null, 0, 0 from thread_fields f join threads t on t.key = f.thread
+where f.name = 'status' and f.value = '"running"';
 
 -- Calls that wait for people or other processes, of all threads.
 create table waiting (

@@ -115,6 +115,10 @@ CREATE TABLE runnable (
   PRIMARY KEY (tenant, thread)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX runnable_due ON runnable (due_at) WHERE due_at IS NOT NULL;
+-- Requests of 0.1 that a process has left: a worker takes them.
+INSERT INTO runnable (tenant, thread, agent, due_at, priority)
+SELECT f.tenant, t.id, NULL, 0, 0 FROM thread_fields f JOIN threads t ON t.key = f.thread
+WHERE f.name = 'status' AND f.value = '"running"';
 
 -- Calls that wait for people or other processes, of all threads.
 CREATE TABLE waiting (

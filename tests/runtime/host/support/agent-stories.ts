@@ -132,19 +132,21 @@ export function agentStories(kind: string, open: () => ThreadStore | undefined):
       expect([claim.mock.calls.length, await log(), await names()]).toEqual([0, before, ["support"]]);
     });
 
-    test("recover takes the threads of the agents of the host, each with its agent, and leaves those of others", async () => {
+    test("a worker takes the threads of the agents of the host, each with its agent, and leaves those of others", async () => {
       const { host: make, end, store, warnings } = await story();
       const hang = [{ hang: true }, { hang: true }, { hang: true }] as const;
       const crashed = make({ agents: { sales: agentOf(hang), support: agentOf(hang), legal: agentOf(hang) } });
       for (const agent of ["sales", "support", "legal"]) await end(crashed.ask(`thread_${agent}`, "Hi", { agent }));
       await end(crashed.stop({ graceMs: 0 }));
-      await store.append("thread_old", old("req_old"), { metadata: { status: "running" } });
+      await store.append("thread_old", old("req_old"), { metadata: { status: "running" }, next: {} });
       const host = make({ agents: team("sales", "support") });
       const claim = vi.spyOn(store, "claim");
-      const { threads } = await end(host.recover());
-      expect(threads.toSorted()).toEqual(["thread_sales", "thread_support"]);
-      expect(claim.mock.calls.map(([threadId]) => threadId).toSorted()).toEqual(threads.toSorted());
-      expect(warnings).toEqual([expect.stringMatching(/^Thread thread_old .*agent/)]);
+      host.work();
+      const completed = async () =>
+        (await store.list({ status: "completed", order: "id" })).threads.map(({ id }) => id);
+      await expect.poll(() => end(completed())).toEqual(["thread_sales", "thread_support"]);
+      expect(claim.mock.calls.map(([threadId]) => threadId).toSorted()).toEqual(await completed());
+      expect(warnings).toEqual([]);
       for (const agent of ["sales", "support"]) {
         const result = (await end(host.get(`thread_${agent}`))).request?.result;
         if (result !== undefined) await end(result);

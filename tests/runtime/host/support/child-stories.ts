@@ -175,12 +175,12 @@ export function childStories(kind: string, open: () => ThreadStore | undefined):
       await end(first.stop({ graceMs: 0 }));
       expect(await end(statuses())).toEqual(["running", "running"]);
       const second = make({ agent: agentOf(["42"], { name: "researcher" }) }); // it has no lead
-      await end(second.recover());
+      second.work();
       await expect.poll(() => end(statuses())).toEqual(["completed", "running"]);
       await end(second.stop());
       expect(await store.pending(T)).toHaveLength(1);
       const third = make({ agent: lead(agentOf([], { name: "researcher" }), ["It is 42."]) });
-      await end(third.recover());
+      third.work();
       const again = await end(third.ask(T, "Go.", { requestId: "req_1" }));
       expect((await end(again.result)).text).toBe("It is 42.");
       expect([resultsIn(await logOf(store, T)), await store.pending(T)]).toEqual([[["research", "42"]], []]);

@@ -56,8 +56,9 @@ async function obey([command, threadId, argument, name]: readonly string[]): Pro
       const [waiting, explained] = [await host.waiting(threadId ?? ""), await host.explain(threadId ?? "")];
       return JSON.stringify({ waiting, explained, entries: (await host.thread(threadId ?? "")).toArray() });
     }
-    case "recover":
-      return (await host.recover()).threads.join();
+    case "work":
+      host.work();
+      return "works";
     case "resume": {
       const request = await host.resume(threadId ?? "");
       return request === undefined ? "nothing" : (await request.result).text;

@@ -1,0 +1,212 @@
+import { randomUUID } from "node:crypto";
+import type { AgentHost } from "heddle";
+import { sqliteDatabase } from "heddle/sqlite";
+import { memoryDatabase, type ThreadDatabase } from "heddle/store";
+import { describe, expect, inject, test } from "vitest";
+import { openAt } from "../../support/open-at.ts";
+import { fastFile } from "../../support/temp-folder.ts";
+import { clockwork } from "../support/clockwork.ts";
+import { agentOf, type House, house, realTime } from "./support/hosts.ts";
+
+const DATABASES: readonly [string, (at: { readonly clock: () => number }) => ThreadDatabase][] = [
+  ["memory", (ports) => memoryDatabase({ clock: ports.clock })],
+  ["SQLite", (ports) => sqliteDatabase(fastFile(), { clock: ports.clock })],
+];
+const MODEL = "scripted:scripted-model";
+
+/** Model calls of several hosts: who made them, when, and how many there were at once. Each takes a while. */
+function recorded(at: Pick<House, "ports">, ms: number) {
+  const seen = { now: 0, most: 0, calls: [] as { readonly by: string; readonly at: number }[] };
+  const script = (by: string, count: number) =>
+    Array.from({ length: count }, () => async (): Promise<string> => {
+      seen.calls.push({ by, at: at.ports.clock() });
+      seen.most = Math.max(seen.most, ++seen.now);
+      await new Promise<void>((resolve) => void at.ports.after(ms, resolve));
+      seen.now--;
+      return "Done.";
+    });
+  return { seen, script };
+}
+
+describe.each(DATABASES)("a host that works, on %s,", (_name, open) => {
+  async function world() {
+    const clock = clockwork();
+    const database = open(clock.ports);
+    return house(database.tenant("t"), clock);
+  }
+
+  async function pass({ pass: go, settled }: House, ms: number) {
+    for (let left = ms; left > 0; left -= 100) {
+      await go(100);
+      await settled();
+    }
+  }
+
+  const post = (at: House, id: string, priority?: number) =>
+    at.store.post(id, { id: `req_${id}`, type: "ask", content: "Go." }, { priority });
+  const completed = async (at: House) =>
+    (await at.store.list({ status: "completed", order: "id" })).threads.map(({ id }) => id);
+
+  test("begins no more model calls in a time than its rate", async () => {
+    const at = await world();
+    const { seen, script } = recorded(at, 10);
+    const host = at.host({ agent: agentOf(script("one", 12)) });
+    host.work({ rate: { calls: 3, perMs: 1_000 } });
+    for (let n = 0; n < 12; n++) await at.end(host.ask(`thread_${n}`, "Go."));
+    await pass(at, 5_000);
+    expect(seen.calls).toHaveLength(12);
+    const times = seen.calls.map((call) => call.at);
+    for (const [n, time] of times.entries())
+      if (n >= 3) expect(time - (times[n - 3] ?? 0)).toBeGreaterThanOrEqual(1_000);
+    await at.end(host.stop());
+  });
+
+  test.each([MODEL, "scripted"])(
+    "shares the calls of %s with the other hosts, and leaves them their part",
+    async (name) => {
+      const at = await world();
+      const { seen, script } = recorded(at, 300);
+      const hosts = ["one", "two"].map((by) => at.host({ agent: agentOf(script(by, 20)), holder: by }));
+      for (const host of hosts) host.work({ modelCalls: { [name]: 4 } });
+      const asks = hosts.flatMap((host, of) =>
+        Array.from({ length: 20 }, (_, n) => at.end(host.ask(`thread_${of}_${n}`, "Go."))),
+      );
+      await Promise.all(asks);
+      await pass(at, 8_000);
+      expect([seen.calls.length, seen.most]).toEqual([40, 4]);
+      const first = seen.calls.slice(8, 28).map(({ by }) => by); // while both have many
+      for (const by of ["one", "two"]) expect(first.filter((one) => one === by).length).toBeGreaterThanOrEqual(6);
+      for (const host of hosts) await at.end(host.stop());
+    },
+  );
+
+  test("makes all calls also where there are fewer places than hosts, and others than the capped ones at once", async () => {
+    const at = await world();
+    const { seen, script } = recorded(at, 100);
+    const free = recorded(at, 100);
+    const hosts = ["one", "two", "three"].map((by) => at.host({ agent: agentOf(script(by, 4)), holder: by }));
+    for (const host of hosts) host.work({ modelCalls: { [MODEL]: 1 } });
+    const other = at.host({ agent: agentOf(free.script("free", 5)), holder: "free" });
+    other.work({ modelCalls: { "anthropic:claude": 1 } });
+    for (const [of, host] of hosts.entries())
+      for (let n = 0; n < 4; n++) await at.end(host.ask(`thread_${of}_${n}`, "Go."));
+    for (let n = 0; n < 5; n++) await at.end(other.ask(`free_${n}`, "Go."));
+    await pass(at, 100);
+    expect(free.seen.most).toBe(5);
+    await pass(at, 20_000);
+    expect([seen.calls.length, seen.most]).toEqual([12, 1]);
+    for (const host of [...hosts, other]) await at.end(host.stop());
+  });
+
+  test("frees the calls of a host that has died when its lease has ended", async () => {
+    const at = await world();
+    const { seen, script } = recorded(at, 600_000);
+    const dead = at.host({ agent: agentOf(script("dead", 2)), holder: "dead", leaseTtlMs: 5_000 });
+    dead.work({ modelCalls: { [MODEL]: 2 } });
+    for (let n = 0; n < 2; n++) await at.end(dead.ask(`thread_${n}`, "Go."));
+    await pass(at, 500);
+    expect(seen.now).toBe(2);
+    const host = at.host({ agent: agentOf(["Done."]), holder: "next" });
+    host.work({ modelCalls: { [MODEL]: 2 }, agents: ["agent"] });
+    const request = await at.end(host.ask("thread_next", "Go."));
+    await pass(at, 3_000);
+    expect(request.state).toBe("running");
+    await at.end(dead.stop({ graceMs: 0 }));
+    await pass(at, 1_000);
+    expect((await at.end(request.result)).text).toBe("Done.");
+    await at.end(host.stop());
+  });
+
+  test("takes the threads with the highest priority first", async () => {
+    const at = await world();
+    const order: string[] = [];
+    const onRequestEnd = ({ threadId }: { readonly threadId: string }) => void order.push(threadId);
+    await post(at, "low", -1);
+    await post(at, "some");
+    await post(at, "high", 9);
+    await post(at, "mid", 5);
+    const host = at.host({ agent: agentOf(["One.", "Two.", "Three.", "Four."], { onRequestEnd }) });
+    host.work({ concurrency: 1 });
+    await pass(at, 6_000);
+    expect(order).toEqual(["high", "mid", "some", "low"]);
+    await at.end(host.stop());
+  });
+
+  test("asks whether a thread may start: now, later, or at a time", async () => {
+    const at = await world();
+    const until = new Date(at.ports.clock() + 30_000);
+    const asked: string[] = [];
+    const answers: Record<string, (boolean | Date | Error)[]> = { a: [true], b: [false, true], c: [until, true] };
+    answers["d"] = [new Error("The budget is away."), true];
+    const host = at.host({ agent: agentOf(["One.", "Two.", "Three.", "Four."]) });
+    for (const id of ["a", "b", "c", "d"]) await post(at, id);
+    host.work({
+      mayStart: async ({ tenant, threadId }) => {
+        asked.push(`${tenant} ${threadId}`);
+        const answer = answers[threadId]?.shift() ?? expect.fail("it was not asked that often");
+        if (answer instanceof Error) throw answer;
+        return answer;
+      },
+    });
+    await pass(at, 2_000);
+    expect([await completed(at), asked.toSorted()]).toEqual([["a"], ["t a", "t b", "t c", "t d"]]);
+    expect(at.warnings).toEqual([expect.stringContaining("Thread d could not be started")]);
+    await pass(at, 30_000);
+    expect(await completed(at)).toEqual(["a", "c"]);
+    await pass(at, 32_000);
+    expect(await completed(at)).toEqual(["a", "b", "c", "d"]);
+    await at.end(host.stop());
+  });
+
+  test("leaves threads to a newer version while that one has free places", async () => {
+    const at = await world();
+    const { seen, script } = recorded(at, 5_000);
+    const [old, fresh] = ["old", "new"].map((by) => at.host({ agent: agentOf(script(by, 4)), holder: by })) as [
+      AgentHost,
+      AgentHost,
+    ];
+    old.work({ version: 7, concurrency: 2 });
+    fresh.work({ version: 8, concurrency: 2 });
+    await pass(at, 2_000);
+    for (const id of ["a", "b"]) await post(at, id);
+    await pass(at, 2_000);
+    expect(seen.calls.map(({ by }) => by)).toEqual(["new", "new"]);
+    await post(at, "c");
+    await pass(at, 2_500); // the newer one is full
+    expect(seen.calls.map(({ by }) => by)).toEqual(["new", "new", "old"]);
+    await at.end(fresh.stop());
+    await post(at, "d");
+    await pass(at, 2_000);
+    expect(seen.calls.at(-1)?.by).toBe("old");
+    await at.end(old.stop());
+  });
+
+  test("refuses limits that are none", async () => {
+    const at = await world();
+    const host = at.host({ agent: agentOf([]) });
+    expect(() => host.work({ rate: { calls: 0, perMs: 1 } })).toThrow("rate.calls must be a whole number from 1.");
+    expect(() => host.work({ rate: {} as never })).toThrow("rate.calls must be a whole number from 1.");
+    expect(() => host.work({ modelCalls: { openai: 0.5 } })).toThrow('modelCalls["openai"] must be');
+    expect(() => host.work({ modelCalls: [5] as never })).toThrow("modelCalls must be an object of numbers");
+    expect(() => host.work({ version: 0 })).toThrow("version must be a whole number from 1.");
+    expect(() => host.work({ mayStart: true as never })).toThrow("mayStart must be a function.");
+    await at.end(host.stop());
+  });
+});
+
+test("hosts in several processes on Postgres share the calls of a model", async () => {
+  const [url, tenant] = [inject("postgresUrl"), randomUUID()];
+  const stores = await Promise.all([1, 2, 3].map(() => openAt(url, { tenant })));
+  const at = await house(stores[0], realTime());
+  const { seen, script } = recorded(at, 30);
+  const hosts = stores.map((store, n) => at.host({ agent: agentOf(script(`${n}`, 15)), store, holder: `node_${n}` }));
+  for (const host of hosts) host.work({ modelCalls: { [MODEL]: 5 }, agents: ["agent"] });
+  const asks = hosts.flatMap((host, of) =>
+    Array.from({ length: 15 }, async (_, n) => (await host.ask(`thread_${of}_${n}`, "Go.")).result),
+  );
+  await Promise.all(asks);
+  expect(seen.calls).toHaveLength(45);
+  expect(seen.most).toBeLessThanOrEqual(5);
+  for (const host of hosts) await host.stop();
+  for (const store of stores) await store.close();
+});
