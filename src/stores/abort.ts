@@ -30,6 +30,7 @@ export function abortableDriver(
   const { counter, take, list, fields, usage, inspect, waiting, changedThreads, blobs, purgeBlobs } = driver;
   const methods: EveryMethod = {
     scheduling: driver.scheduling,
+    maxRowBytes: driver.maxRowBytes,
     bus: driver.bus,
     lease:
       driver.lease && ((node, decide) => write(() => (driver as Required<StoreDriver>).lease(node, decide, signal))), // it has one

@@ -40,6 +40,7 @@ export function defineStore(driver: StoreDriver, options: StoreOptions = {}): Th
     ...verifyMethods(context),
     ...waitingMethods(context),
     bus: driver.bus,
+    maxRowBytes: driver.maxRowBytes,
     close: () => context.close(),
   };
 }

@@ -251,6 +251,12 @@ export interface StoreDriver {
   readonly scheduling?: boolean | undefined;
 
   /**
+   * The largest row that the driver can store, in bytes. The store refuses larger entries, blobs and checkpoints as `too_large`
+   * before it writes anything. Default: no limit.
+   */
+  readonly maxRowBytes?: number | undefined;
+
+  /**
    * Only for a driver with `scheduling`: as the method of a DatabaseDriver, which gives it to the stores of its tenants. Without
    * it, a store has no `leases`, and the runtime renews each claim by itself.
    */

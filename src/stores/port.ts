@@ -121,6 +121,8 @@ export interface ThreadStore {
   readonly leases: Leases | undefined;
   /** The threads that have something to do and no living holder. Undefined when the driver does not give them out. */
   readonly runnable: Runnable | undefined;
+  /** The largest row of the database, in bytes: a larger entry or blob is `too_large`. Undefined when there is no limit. */
+  readonly maxRowBytes: number | undefined;
   /** Short messages between the processes that use this tenant. Undefined when the driver carries none. */
   readonly bus: Bus | undefined;
 

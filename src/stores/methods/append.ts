@@ -10,6 +10,7 @@ import { EntryIdReuseError, repeatedByOption, StoreError, unsupported } from "..
 import { checkOptions, checkSeq, type StorePorts } from "../options.ts";
 import type { AppendResult, ThreadStore } from "../port.ts";
 import { checkHead, encodeDraft, type NewDraft, newHead } from "../row-format.ts";
+import { checkRowSize } from "../row-size.ts";
 import type { ThreadHead } from "../stored-records.ts";
 import { changedFields } from "../thread-fields.ts";
 import { checkKeepsBlobs } from "./blobs.ts";
@@ -143,7 +144,7 @@ async function appendLarge(
   for (const [index, input] of entries.entries()) {
     const draft = (content.isImport ? draftEntry : draftNewEntry)(input, `entries[${index}]`, ports);
     const prepared = encodeDraft(draft, context.salt(), ports.sha256);
-    checkDraft(threadId, prepared, known, ports.maxEntryChars);
+    checkDraft(context, threadId, prepared, known);
     batch.push(prepared);
     if (index % ENTRIES_PER_LOOK === 0) await turns.next();
   }
@@ -219,21 +220,27 @@ function checkScheduling({ inbox, next, waiting }: AppendContent, { scheduling }
   if (inbox.posts.some(({ agent }) => agent !== undefined)) throw unsupported("agents of commands");
 }
 
-function checkBatch({ driver, ports }: StoreContext, threadId: string, batch: readonly NewDraft[]): void {
-  const { maxEntryChars } = ports;
-  if (batch.some(({ blobs }) => blobs.length > 0)) checkKeepsBlobs(driver);
+function checkBatch(context: StoreContext, threadId: string, batch: readonly NewDraft[]): void {
+  if (batch.some(({ blobs }) => blobs.length > 0)) checkKeepsBlobs(context.driver);
   const ids = new Set<string>();
-  for (const prepared of batch) checkDraft(threadId, prepared, ids, maxEntryChars);
+  for (const prepared of batch) checkDraft(context, threadId, prepared, ids);
 }
 
 /** `ids` are those of the drafts before it in the batch. */
-function checkDraft(threadId: string, { draft, chars }: NewDraft, ids: Set<string>, maxEntryChars: number): void {
+function checkDraft(
+  { driver, ports: { maxEntryChars } }: StoreContext,
+  threadId: string,
+  { draft, chars, payload, refs, blobs }: NewDraft,
+  ids: Set<string>,
+): void {
   if (ids.has(draft.id)) {
     if (!draft.hasCallerId) throw repeatedByOption(threadId, [draft.id]);
     throw new EntryIdReuseError(threadId, [draft.id], "twice in one batch");
   }
   ids.add(draft.id);
   if (chars > maxEntryChars) throw tooLarge(threadId, draft.id, chars, maxEntryChars);
+  checkRowSize(driver, `Entry ${draft.id}`, payload, refs);
+  for (const { content } of blobs) checkRowSize(driver, `A part of entry ${draft.id}`, content);
 }
 
 /** The entries that both histories have must be equal. */

@@ -5,6 +5,7 @@ import { CorruptionError, threadNotFound } from "../errors.ts";
 import { checkOptions } from "../options.ts";
 import type { ThreadStore } from "../port.ts";
 import { checkHead, sealHead, threadInfo } from "../row-format.ts";
+import { checkRowSize } from "../row-size.ts";
 import type { BlobUse } from "../stored-records.ts";
 import { checkKeepsBlobs, purgeBlobs } from "./blobs.ts";
 import { NOTHING, type StoreContext } from "./context.ts";
@@ -31,7 +32,9 @@ export function recordMethods(context: StoreContext): RecordMethods {
       const text = JSON.stringify(copyJson(value, "value"));
       const { driver } = context.forCall(options);
       checkName("key", key);
-      await driver.putRecord("checkpoint", key, checkpointRecord(text, ports.sha256));
+      const record = checkpointRecord(text, ports.sha256);
+      checkRowSize(driver, `Checkpoint ${key}`, record);
+      await driver.putRecord("checkpoint", key, record);
     },
 
     async deleteCheckpoint(key, options = {}) {
@@ -48,6 +51,7 @@ export function recordMethods(context: StoreContext): RecordMethods {
       context.checkOpen();
       const { driver } = context.withSignal(signal);
       const hash = blobHash(value, ports.sha256);
+      checkRowSize(driver, `Blob ${hash}`, value);
       if (ports.clock() >= nextPurge)
         nextPurge = (await purgeBlobs(driver, ports.keepBlobsMs)) ? 0 : ports.clock() + ports.keepBlobsMs;
       if (threadId === undefined) await driver.putRecord("blob", hash, value);

@@ -81,7 +81,7 @@ function onlyTenant(
   return { store: defineStore(driver, ports), database };
 }
 
-type PostgresDriver = Required<Omit<StoreDriver, "inspect">>;
+type PostgresDriver = Required<Omit<StoreDriver, "inspect" | "maxRowBytes">>;
 
 function tenantDriver(database: SharedDatabase, tenant: string): PostgresDriver {
   const pending = new Set<Promise<unknown>>();

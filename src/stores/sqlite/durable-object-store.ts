@@ -16,6 +16,9 @@ export interface DurableStorage {
   transactionSync<Result>(work: () => Result): Result;
 }
 
+/** Cloudflare's limit of a row. */
+const MAX_ROW_BYTES = 2_000_000;
+
 /** The tenant of the store, and its ports. */
 export interface DurableObjectStoreOptions extends StoreOptions {
   /** Part of every key. An object mostly has one. Default "default". */
@@ -40,7 +43,7 @@ export function durableObjectStore(storage: DurableStorage, options: DurableObje
   const connection = connectionOf(storage, database);
   translateErrors(() => migrateEmbedded(connection, database));
   const { inspect: _ofFiles, ...driver } = sqliteDriver(connection, tenant, ports.clock ?? systemPorts.clock);
-  return defineStore(driver, ports);
+  return defineStore({ ...driver, maxRowBytes: MAX_ROW_BYTES }, ports);
 }
 
 /** All stores of an object share one connection of SQLite, so each counts the changes that are not its own. */

@@ -170,6 +170,23 @@ const VALUES: readonly JsonValue[] = [
 
 /** Cases: checkpoints and blobs. */
 export const recordCases: ContractTests = {
+  "content up to the size of a row comes back, and larger content is refused": async ({ store, thread, fresh }) => {
+    const { maxRowBytes = 2_000_000 } = store;
+    const fits = "a".repeat(maxRowBytes - 20_000);
+    await store.append(thread, note({ text: fits }));
+    equal((await store.load(thread))?.last()?.payload, { text: fits }, "entry");
+    equal(await store.getBlob(await store.putBlob(fits)), fits, "blob");
+    if (store.maxRowBytes === undefined) return;
+    for (const large of ["a".repeat(maxRowBytes), "é".repeat(maxRowBytes / 2)]) {
+      const refused = { code: "too_large" };
+      await rejects(store.append(thread, [note(), note({ text: large })]), refused, "entry");
+      await rejects(store.putBlob(large), refused, "blob");
+      await rejects(store.putCheckpoint(fresh("checkpoint"), large), refused, "checkpoint");
+    }
+    await rejects(store.putBlob(new Uint8Array(maxRowBytes)), { code: "too_large" }, "blob of bytes");
+    equal((await store.load(thread))?.entryCount, 1, "nothing was written");
+  },
+
   "a checkpoint comes back until it is written again or deleted": async ({ store, open, fresh }) => {
     const key = fresh("checkpoint");
     equal(await store.getCheckpoint(key), undefined, "before");

@@ -164,6 +164,10 @@ export class FaultyStore implements FaultStore {
   }
 
   /** Without faults: any message of a bus may be lost. */
+  get maxRowBytes(): number | undefined {
+    return this.#store.maxRowBytes;
+  }
+
   get bus(): Bus | undefined {
     return this.#store.bus;
   }
