@@ -11,6 +11,7 @@ import { startProxy, type TcpProxy } from "../support/postgres/tcp-proxy.ts";
 import type { Random } from "../support/seeded.ts";
 import { fastFolder } from "../support/temp-folder.ts";
 import { expectRunsOnce, expectWholeRequests, messageOf } from "../support/whole-requests.ts";
+import type { Takeovers } from "./takeovers.ts";
 
 const TOKEN = "a-token-of-the-tests";
 const AGENTS = ["ann", "bob"] as const;
@@ -22,6 +23,7 @@ const OFF_MS = [0, -3 * 3_600_000, 5 * 3_600_000];
 
 interface NodeSettings {
   readonly tenant: string;
+  readonly takeovers: Takeovers;
   readonly offMs: number;
 }
 
@@ -31,6 +33,7 @@ class Node {
   readonly #proxy: TcpProxy;
   readonly #folder: string;
   readonly #settings: NodeSettings;
+  #starts = 1;
   process: Heddle;
 
   private constructor(port: number, proxy: TcpProxy, folder: string, settings: NodeSettings) {
@@ -41,12 +44,16 @@ class Node {
     this.process = this.#spawn();
   }
 
-  static async start(url: string, folder: string, tenant: string, offMs: number): Promise<Node> {
+  static async start(url: string, folder: string, settings: NodeSettings): Promise<Node> {
     const proxy = await startProxy(url);
     onTestFinished(() => proxy.stop());
-    const node = new Node(await freePort(), proxy, folder, { tenant, offMs });
+    const node = new Node(await freePort(), proxy, folder, settings);
     await node.process.wrote(/"listening"/);
     return node;
+  }
+
+  get #holder(): string {
+    return `node_${this.#port}_${this.#starts}`;
   }
 
   #spawn(): Heddle {
@@ -59,6 +66,7 @@ class Node {
       HEDDLE_GRACE: "5",
       CLUSTER_RUNS: join(this.#folder, "runs"),
       CLUSTER_OFF_MS: String(this.#settings.offMs),
+      CLUSTER_HOLDER: this.#holder,
     };
     return new Heddle(["serve", bundledScript(new URL("node-agents.ts", import.meta.url))], this.#folder, env);
   }
@@ -70,6 +78,8 @@ class Node {
   async restart(signal: "SIGKILL" | "SIGTERM"): Promise<number | null> {
     this.process.child.kill(signal);
     const { code } = await this.process.ended;
+    if (signal === "SIGKILL") this.#settings.takeovers.died(this.#holder);
+    this.#starts++;
     this.process = this.#spawn();
     await this.process.wrote(/"listening"/);
     return code;
@@ -94,6 +104,7 @@ class Node {
 export interface ClusterOptions {
   readonly url: string;
   readonly tenant: string;
+  readonly takeovers: Takeovers;
   /** Reads the database directly. */
   readonly store: ThreadStore;
   readonly random: Random;
@@ -124,7 +135,8 @@ export class Cluster {
     const folder = fastFolder();
     const runs = join(folder, "runs");
     writeFileSync(runs, "");
-    const nodes = await Promise.all(OFF_MS.map((offMs) => Node.start(options.url, folder, options.tenant, offMs)));
+    const { url, tenant, takeovers } = options;
+    const nodes = await Promise.all(OFF_MS.map((offMs) => Node.start(url, folder, { tenant, takeovers, offMs })));
     return new Cluster(options, nodes, runs);
   }
 

@@ -11,4 +11,8 @@ export const bob = planAgent("bob", record);
 const offMs = Number(process.env["CLUSTER_OFF_MS"]);
 
 /** A dead node is noticed soon. The clocks of the nodes differ. */
-export const host = { leaseTtlMs: 2_000, ports: { clock: () => Date.now() + offMs } };
+export const host = {
+  leaseTtlMs: 2_000,
+  holder: process.env["CLUSTER_HOLDER"],
+  ports: { clock: () => Date.now() + offMs },
+};

@@ -5,6 +5,7 @@ import { openStore } from "../stores/postgres/open.ts";
 import type { OwnServer } from "../support/postgres/start-postgres.ts";
 import type { Random } from "../support/seeded.ts";
 import { Cluster } from "./cluster.ts";
+import { Takeovers } from "./takeovers.ts";
 
 interface RunOptions {
   readonly server: OwnServer;
@@ -15,16 +16,20 @@ interface RunOptions {
   readonly asksPerThread: number;
 }
 
-async function clusterOf({ server, url = server.url, ...options }: RunOptions): Promise<Cluster> {
+async function clusterOf({ server, url = server.url, ...options }: RunOptions) {
   const tenant = randomUUID();
   const store = openStore({ tenant, schema: "heddle" }, server.url);
-  return Cluster.start({ ...options, url, tenant, store });
+  const takeovers = new Takeovers(server.url, tenant);
+  return { takeovers, cluster: await Cluster.start({ ...options, url, tenant, store, takeovers }) };
 }
 
-/** Nodes are killed and frozen, connections are cut, and the database crashes, `rounds` times. */
-export async function throughFaults(options: RunOptions, rounds: number): Promise<void> {
+/**
+ * Nodes are killed and frozen, connections are cut, and the database crashes, `rounds` times. Returns how long the threads of
+ * killed nodes waited for another one.
+ */
+export async function throughFaults(options: RunOptions, rounds: number): Promise<readonly number[]> {
   const { server, threads } = options;
-  const cluster = await clusterOf(options);
+  const { cluster, takeovers } = await clusterOf(options);
   const talk = cluster.talk();
   for (let round = 0; round < rounds; round++) {
     const [one, two, three] = cluster.nodes;
@@ -32,19 +37,22 @@ export async function throughFaults(options: RunOptions, rounds: number): Promis
     await one?.restart("SIGKILL");
     two?.cut();
     await three?.freeze(3000);
-    await server.kill();
-    await server.restart();
+    await takeovers.down(async () => {
+      await server.kill();
+      await server.restart();
+    });
     await two?.restart("SIGKILL");
   }
   await talk;
   const { requests, runs } = await cluster.check();
   expect(requests).toBeGreaterThanOrEqual(threads);
   expect(runs).toBeGreaterThan(0);
+  return takeovers.times();
 }
 
 /** Each node is stopped and started again while users talk. */
 export async function throughDeploys(options: RunOptions, rounds: number): Promise<void> {
-  const cluster = await clusterOf(options);
+  const { cluster } = await clusterOf(options);
   const talk = cluster.talk();
   for (let round = 0; round < rounds; round++) {
     await sleep(500);

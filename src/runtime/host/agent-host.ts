@@ -102,12 +102,13 @@ export class AgentHost<Agent extends AnyAgent = AnyAgent> extends ThreadCommands
   readonly #warn: (message: string) => void;
   /** Threads to start at a deadline, and those whose holder may be dead: they are checked when its claim has expired. */
   readonly #due: DueThreads;
-  protected readonly takeovers: Takeovers<Agent>;
+  readonly #takeovers: Takeovers<Agent>;
   readonly #signals: AskSignals;
   protected override readonly calls: RemoteCalls;
 
-  protected constructor(options: HostOptions<Agent>, shared?: SharedParts) {
+  protected constructor(options: HostOptions<Agent>, sharedParts?: object) {
     super();
+    const shared = sharedParts as SharedParts | undefined; // `TenantHosts` passes them; they are no public types
     this.#options = options;
     const own = runtimePorts(options.ports);
     const { leaseTtlMs = LEASE_TTL_MS, claimWaitMs = leaseTtlMs, store, bus = store.bus } = options;
@@ -120,25 +121,24 @@ export class AgentHost<Agent extends AnyAgent = AnyAgent> extends ThreadCommands
       isStopped: () => this.#threads.isStopped,
       warn: this.#warn,
     });
-    const start = (threadIds: readonly string[]): void => this.takeovers.startDue(threadIds);
-    this.#due = new DueThreads(this.#ports, start, guarded(options, this.#warn));
+    this.#due = new DueThreads(this.#ports, (ids) => this.#takeovers.startDue(ids), guarded(options, this.#warn));
     const titles = titleWriter(options, { ports: this.#ports, warn: this.#warn, stopped: this.stopped });
     const { stopped } = this;
     const ended: RequestEnded = ({ kind, requestId, threadId, agent }) => {
       this.#signals.forget(requestId);
-      this.takeovers.placeIsFree();
+      this.#takeovers.placeIsFree();
       shared?.placeIsFree();
       if (kind === "request_completed") titles?.answered(threadId, agent);
     };
     const parts = { ports: this.#ports, lease: this.#lease, due: this.#due, stopped };
-    const modelPlaces = shared?.places ?? (() => this.takeovers.places);
+    const modelPlaces = shared?.places ?? (() => this.#takeovers.places);
     this.#threads = new LiveThreads(this.#agents, options, {
       ...parts,
       isShared: shared !== undefined,
       ended,
       modelPlaces,
     });
-    this.takeovers = new Takeovers(options, {
+    this.#takeovers = new Takeovers(options, {
       ...parts,
       agents: this.#agents,
       threads: this.#threads,
@@ -164,6 +164,13 @@ export class AgentHost<Agent extends AnyAgent = AnyAgent> extends ThreadCommands
   /** The number of threads that start or have a request that runs. */
   protected get busy(): number {
     return this.#threads.busy;
+  }
+  /** Starts a thread whose claim this process has. `agent`: the one that the store knows. */
+  protected startTaken(threadId: string, agent: string | undefined): Promise<unknown> {
+    return this.#takeovers.start(threadId, agent);
+  }
+  protected reportTaken(threadId: string, error: unknown): void {
+    this.#takeovers.report(threadId, error);
   }
 
   /** The number of threads that are live now. */
@@ -248,7 +255,7 @@ export class AgentHost<Agent extends AnyAgent = AnyAgent> extends ThreadCommands
     const here = ({ server }: Used<Agent>) => server.result(requestId, options);
     return this.#threads.use(threadId, here, { claimWaitMs: 0 }).catch(async (error: unknown) => {
       if (!ThreadHeldError.isInstance(error)) throw error;
-      this.takeovers.checkHolder(threadId);
+      this.#takeovers.checkHolder(threadId);
       const request = await this.calls.request(threadId, requestId, await this.#agentOf(threadId));
       const result = await resultOfKnown(request, options, this.#ports);
       return result as RequestResult<AgentOutput<Agent>>; // the result has the output type of the definition
@@ -269,7 +276,7 @@ export class AgentHost<Agent extends AnyAgent = AnyAgent> extends ThreadCommands
       return await this.#threads.use(threadId, resumed, { agent, claimWaitMs: 0 });
     } catch (error) {
       if (!ThreadHeldError.isInstance(error)) throw error;
-      this.takeovers.checkHolder(threadId);
+      this.#takeovers.checkHolder(threadId);
       const request = await this.calls.openRequest(threadId, await this.#agentOf(threadId, agent));
       return request && isOf(request) ? (request as AgentRequest<AgentOutput<Agent>>) : undefined; // it has the output type of the definition
     }
@@ -286,7 +293,7 @@ export class AgentHost<Agent extends AnyAgent = AnyAgent> extends ThreadCommands
    */
   work(options: WorkOptions = {}): void {
     checkWorkOptions(options, this.#agents);
-    this.takeovers.work(options);
+    this.#takeovers.work(options);
   }
 
   /**
@@ -451,7 +458,7 @@ export class AgentHost<Agent extends AnyAgent = AnyAgent> extends ThreadCommands
       if (!ThreadHeldError.isInstance(error)) throw error;
       const agent = await this.#agentOf(threadId, wanted);
       await decideByEntry({ ...this.#log, agent, threadId, requestId }, decision);
-      this.takeovers.checkHolder(threadId);
+      this.#takeovers.checkHolder(threadId);
     }
   }
 

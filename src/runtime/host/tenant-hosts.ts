@@ -115,11 +115,11 @@ class TenantHost<Agent extends AnyAgent> extends AgentHost<Agent> {
   }
 
   start({ threadId, agent }: TakenThread): Promise<unknown> {
-    return this.takeovers.start(threadId, agent);
+    return this.startTaken(threadId, agent);
   }
 
   report({ threadId }: TakenThread, error: unknown): void {
-    this.takeovers.report(threadId, error);
+    this.reportTaken(threadId, error);
   }
 
   override work(): never {
