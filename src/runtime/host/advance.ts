@@ -1,13 +1,14 @@
 import { ThreadHeldError } from "../../stores/errors.ts";
 import { dueTime } from "../live/schedule.ts";
 import type { Loop } from "../loop.ts";
+import type { NodeLease } from "../session/node-lease.ts";
 import { inTime } from "../time-limits.ts";
 
 /** Has a host look at a thread at a time. The default is one timer of the host, for the nearest time. */
 export interface Scheduler {
   /**
    * Has `host.advance(threadId)` called at this time, at least once. Called after the commit that made the time, in milliseconds
-   * since 1970, and again by `recover`. A request that begins is due at once, because its process may die. An error that it
+   * since 1970 by the clock of this process. A request that begins is due at once, because its process may die. An error that it
    * throws is a warning.
    */
   readonly wake: (threadId: string, at: number) => void | Promise<void>;
@@ -35,11 +36,13 @@ export async function reschedule(loop: Loop): Promise<void> {
   await loop.reply((reply) => ({ type: "schedule", reply }));
 }
 
-/** Does what is due on a live thread, and waits until nothing runs. */
+/** Does what is due on a live thread, and waits until nothing runs. Times outside are by the clock of this machine. */
 export async function advanceLoop(
   loop: Loop,
   { untilMs = Number.POSITIVE_INFINITY }: AdvanceOptions,
+  lease: NodeLease | undefined,
 ): Promise<Advanced> {
+  const offMs = lease?.offMs ?? 0;
   const { ports } = loop.options;
   const { rev } = loop.agent.thread;
   // The thread may be live, and another process may have posted.
@@ -52,16 +55,19 @@ export async function advanceLoop(
     if (running !== undefined || isAsking) {
       const rest = running?.settled() ?? loop.nextAsk();
       if (untilMs === Number.POSITIVE_INFINITY) await rest;
-      else if (!(await inTime(ports, Math.max(0, untilMs - ports.clock()), rest))) return { state: "more" };
+      else if (!(await inTime(ports, Math.max(0, untilMs + offMs - ports.clock()), rest))) return { state: "more" };
       continue;
     }
     // Nothing was due: another process may have left a time that holds no longer.
     if (loop.agent.thread.rev === rev) await reschedule(loop);
     const until = dueTime(loop.live);
     if (until === undefined) return { state: "idle" };
-    return until > ports.clock() ? { state: "waiting", until } : { state: "more" };
+    return until > ports.clock() ? { state: "waiting", until: until - offMs } : { state: "more" };
   }
 }
+
+/** A thread that another process holds is looked at again after this time, at the latest. */
+const HELD_MS = 10_000;
 
 /** The part of a host that an engine calls. */
 export interface AdvancingHost {
@@ -78,7 +84,7 @@ export async function advanceThread(host: AdvancingHost, threadId: string, ms: n
     if (advanced.state === "idle") return undefined;
     return advanced.state === "waiting" ? advanced.until : Date.now();
   } catch (error) {
-    if (ThreadHeldError.isInstance(error)) return error.until;
+    if (ThreadHeldError.isInstance(error)) return Math.min(error.until, Date.now() + HELD_MS); // by the clock of the store
     throw error;
   }
 }

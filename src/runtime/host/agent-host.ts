@@ -121,9 +121,10 @@ export class AgentHost<Agent extends AnyAgent = AnyAgent> extends ThreadCommands
       isStopped: () => this.#threads.isStopped,
       warn: this.#warn,
     });
-    this.#due = new DueThreads(this.#ports, (ids) => this.#takeovers.startDue(ids), guarded(options, this.#warn));
-    const titles = titleWriter(options, { ports: this.#ports, warn: this.#warn, stopped: this.stopped });
+    const scheduler = guarded(options, this.#warn, this.#lease);
+    this.#due = new DueThreads(this.#ports, (ids) => this.#takeovers.startDue(ids), scheduler);
     const { stopped } = this;
+    const titles = titleWriter(options, { ports: this.#ports, warn: this.#warn, stopped });
     const ended: RequestEnded = ({ kind, requestId, threadId, agent }) => {
       this.#signals.forget(requestId);
       this.#takeovers.placeIsFree();
@@ -379,7 +380,7 @@ export class AgentHost<Agent extends AnyAgent = AnyAgent> extends ThreadCommands
   /** Does what is due on a thread, and waits until nothing runs. While another process holds the thread: `thread_held`. */
   async advance(threadId: string, options: AdvanceOptions = {}): Promise<Advanced> {
     checkAdvanceOptions(options);
-    return this.#threads.use(threadId, ({ loop }) => advanceLoop(loop, options), { claimWaitMs: 0 });
+    return this.#threads.use(threadId, ({ loop }) => advanceLoop(loop, options, this.#lease), { claimWaitMs: 0 });
   }
 
   /** Ends work that has begun, as `stop` of a server does, and releases all threads. */
@@ -463,7 +464,6 @@ export class AgentHost<Agent extends AnyAgent = AnyAgent> extends ThreadCommands
   }
 
   protected override readonly ids = (kind: string): string => this.#ports.ids(kind);
-
   protected override use<Answer>(
     threadId: string,
     use: (server: AgentServer<Agent>) => Promise<Answer>,

@@ -1,4 +1,5 @@
 import type { RuntimePorts } from "../ports.ts";
+import type { NodeLease } from "../session/node-lease.ts";
 import type { Scheduler } from "./advance.ts";
 
 /** When threads that are not live here must start. There is one timer, for the nearest time. */
@@ -56,10 +57,14 @@ export class DueThreads {
   }
 }
 
-/** The scheduler of a host. Its errors are warnings, because the times are stored. */
+/**
+ * The scheduler of a host. It has the clock of this machine, and the host that of the store. Its errors are warnings, because
+ * the times are stored.
+ */
 export function guarded(
   { scheduler }: { readonly scheduler?: Scheduler | undefined },
   warn: (message: string) => void,
+  lease: NodeLease | undefined,
 ): Scheduler | undefined {
   if (scheduler === undefined) return undefined;
   const failed = (threadId: string, error: unknown): void => {
@@ -69,7 +74,7 @@ export function guarded(
   return {
     wake: async (threadId, at) => {
       try {
-        await scheduler.wake(threadId, at);
+        await scheduler.wake(threadId, at - (lease?.offMs ?? 0));
       } catch (error) {
         failed(threadId, error);
       }

@@ -231,6 +231,24 @@ describe.each(STORES)("host.advance, %s", (_, open) => {
   });
 });
 
+test("an engine has the clock of its machine, also where the clock of the store is hours ahead", async () => {
+  const time = clockwork();
+  const at = await house(memoryStore({ clock: () => time.ports.clock() + 3 * HOUR }), time);
+  const woken: number[] = [];
+  const scheduler = { wake: (_threadId: string, due: number) => void woken.push(due) };
+  const host = at.host({ agent: agentOf(["One."]), ...idle, scheduler });
+  await at.end(host.ask(T, "One?", { at: HOUR }));
+  const due = at.ports.clock() + HOUR;
+  const near = (ms: number | undefined): number => Math.abs((ms ?? 0) - due);
+  expect(near(woken.at(-1))).toBeLessThan(2_000);
+  const advanced = await at.end(host.advance(T));
+  expect(near(advanced.state === "waiting" ? advanced.until : undefined)).toBeLessThan(2_000);
+  await at.pass(HOUR);
+  expect(await at.end(host.advance(T))).toEqual({ state: "idle" });
+  expect(await completed(at)).toEqual([T]);
+  await at.end(host.stop());
+});
+
 test("asks at a time on Postgres are listed, and start in another host", async () => {
   const at = await house(await openStore(), realTime());
   const first: AgentHost = at.host({ agent: agentOf([]) });
