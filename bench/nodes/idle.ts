@@ -22,7 +22,7 @@ export async function idle(id: string, title: string, url: string, threads: numb
   const watchers = names.slice(0, WATCHERS).map(async (name) => {
     for await (const _entry of store.watch(name, { fromSeq: 1_000, signal }));
   });
-  await sleep(REST_MS / 4); // what has begun ends
+  await sleep(REST_MS); // the garbage of the asks is collected meanwhile
   const live = host.size;
   const cpu = process.cpuUsage();
   await sleep(REST_MS);

@@ -13,6 +13,7 @@ import { Scratch } from "../support/scratch.ts";
 import { median, percentile } from "../support/statistics.ts";
 import type { Row, Table } from "../support/table.ts";
 import { agent, storeOf } from "./agent.ts";
+import { DatabaseCost } from "./database-cost.ts";
 import { idle } from "./idle.ts";
 import { workers } from "./workers.ts";
 
@@ -212,29 +213,48 @@ async function throughput({ url, version }: PostgresDatabase, asks: number): Pro
   await store.list(); // makes the tables
   await store.close();
   const rows: Row[] = [];
+  const cost = new DatabaseCost(url);
   for (const nodes of NODES) {
     const children = Array.from({ length: nodes }, (_, node) =>
       fork(ASKING, [url, `${nodes} ${node}`, `${asks}`, `${AT_ONCE}`]),
     );
     await Promise.all(children.map((child) => once(child, "message")));
+    const before = await cost.read();
     const ends = children.map(async (child): Promise<Asked> => {
       child.send("go");
       const [asked] = (await once(child, "message")) as [Asked]; // what the child sends
-      await once(child, "exit");
       return asked;
     });
     const all = await Promise.all(ends);
+    const after = await cost.read();
+    const exits = children.map((child) => {
+      child.send("end");
+      return once(child, "exit");
+    });
+    await Promise.all(exits);
     const requests = nodes * AT_ONCE * asks;
     const seconds = Math.max(...all.map(({ ms }) => ms)) / 1000;
     const cpu = (1000 * all.reduce((sum, { cpuMs }) => sum + cpuMs, 0)) / requests;
-    rows.push({ name: `${nodes} ${nodes === 1 ? "process" : "processes"}`, values: { rate: requests / seconds, cpu } });
+    const server = ((after.cpuMs ?? Number.NaN) - (before.cpuMs ?? Number.NaN)) / requests;
+    const values = {
+      rate: requests / seconds,
+      cpu,
+      ...(!Number.isNaN(server) && { server: 1000 * server }),
+      wal: (after.walBytes - before.walBytes) / requests,
+      size: (after.bytes - before.bytes) / requests,
+    };
+    rows.push({ name: `${nodes} ${nodes === 1 ? "process" : "processes"}`, values });
   }
+  await cost.end();
   return {
     id: "throughput",
     title: `Requests on one Postgres ${version}: ${AT_ONCE} at once in each process, ${asks} on each of its threads`,
     columns: [
       { key: "rate", label: "requests", unit: "per second" },
       { key: "cpu", label: "CPU of the process for one", unit: "us" },
+      { key: "server", label: "CPU of Postgres", unit: "us" },
+      { key: "wal", label: "its log", unit: "bytes" },
+      { key: "size", label: "its files", unit: "bytes" },
     ],
     rows,
     notes: [

@@ -344,16 +344,17 @@ const WORK: OptionNames<WorkOptions> = {
   mayStart: true,
 };
 
-export function checkTenantWorkOptions(
-  { perTenant, ...options }: TenantWorkOptions,
-  known: ReadonlyMap<string, unknown>,
-): void {
-  checkFrom1("perTenant", perTenant);
-  checkWorkOptions(options, known);
+export function checkTenantWorkOptions(options: TenantWorkOptions, known: ReadonlyMap<string, unknown>): void {
+  checkWorkOptions(options, known, { ...WORK, perTenant: true });
+  checkFrom1("perTenant", options.perTenant);
 }
 
-export function checkWorkOptions(options: WorkOptions, known: ReadonlyMap<string, unknown>): void {
-  checkNames("work", options, WORK);
+export function checkWorkOptions(
+  options: WorkOptions,
+  known: ReadonlyMap<string, unknown>,
+  names: { readonly [name: string]: true } = WORK,
+): void {
+  checkNames("work", options, names);
   checkFrom1("concurrency", options.concurrency);
   checkFrom1("version", options.version);
   const { agents, rate, modelCalls, mayStart } = options;

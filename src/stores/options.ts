@@ -1,4 +1,4 @@
-import { portableSha256, type Sha256 } from "../thread/encoding.ts";
+import { portableSha256, type Sha256, utf8Length } from "../thread/encoding.ts";
 import { isPlainObject } from "../thread/json.ts";
 import { type Ports, type Random, systemPorts, systemRandom } from "../thread/ports.ts";
 import { StoreError } from "./errors.ts";
@@ -114,4 +114,29 @@ export function stepsOf(migrations: readonly string[]): readonly string[] {
 export function upgradeRuns(progress: string, cause?: unknown): StoreError {
   const message = `The database is being upgraded for this version of Heddle${progress}. Try again when the upgrade is done.`;
   return new StoreError({ code: "store_busy", retryable: true, message, cause });
+}
+
+/** The most that the other columns of a row take: ids, names and hashes. */
+const OTHER_COLUMNS = 8_192;
+/** No character of a text has more bytes. */
+const MOST_BYTES = 3;
+
+/** Refuses content that no row of this driver can hold. */
+export function checkRowSize(
+  { maxRowBytes }: { readonly maxRowBytes?: number | undefined },
+  what: string,
+  ...contents: readonly (string | Uint8Array)[]
+): void {
+  if (maxRowBytes === undefined) return;
+  const limit = maxRowBytes - OTHER_COLUMNS;
+  const most = contents.reduce((sum, content) => sum + content.length * MOST_BYTES, 0);
+  if (most <= limit) return;
+  const size = contents.reduce((sum, content) => sum + bytesOf(content), 0);
+  if (size <= limit) return;
+  const message = `${what} has ${size} bytes; this database has rows of at most ${limit}. Store large content elsewhere and append a reference to it.`;
+  throw new StoreError({ code: "too_large", message });
+}
+
+function bytesOf(content: string | Uint8Array): number {
+  return typeof content === "string" ? utf8Length(content) : content.byteLength;
 }

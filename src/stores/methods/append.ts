@@ -7,10 +7,9 @@ import { type AppendRequest, BatchRows, type BranchOrigins, decideAppend, lanesN
 import { NO_COMMANDS } from "../decide/inbox.ts";
 import type { Decision, InboxQuery, StateQuery, StoreDriver, ThreadState } from "../driver.ts";
 import { EntryIdReuseError, repeatedByOption, StoreError, unsupported } from "../errors.ts";
-import { checkOptions, checkSeq, type StorePorts } from "../options.ts";
+import { checkOptions, checkRowSize, checkSeq, type StorePorts } from "../options.ts";
 import type { AppendResult, ThreadStore } from "../port.ts";
 import { checkHead, encodeDraft, type NewDraft, newHead } from "../row-format.ts";
-import { checkRowSize } from "../row-size.ts";
 import type { ThreadHead } from "../stored-records.ts";
 import { changedFields } from "../thread-fields.ts";
 import { checkKeepsBlobs } from "./blobs.ts";

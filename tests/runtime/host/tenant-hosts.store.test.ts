@@ -123,6 +123,7 @@ describe.each(DATABASES)("hosts of tenants, on %s,", (_name, open) => {
     const hosts = at.make(agentOf([]));
     expect(() => hosts.of("a/b")).toThrow(expect.objectContaining({ code: "invalid_id" }));
     expect(() => hosts.work({ perTenant: 0 })).toThrow("perTenant must be a whole number from 1.");
+    expect(() => hosts.work({ perTenants: 3 } as never)).toThrow("Did you mean perTenant?");
     expect(() => hosts.of("acme").work()).toThrow("Call `work` of TenantHosts.");
     hosts.work();
     expect(() => hosts.work()).toThrow("Call `work` once.");

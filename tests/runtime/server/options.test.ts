@@ -113,7 +113,7 @@ describe("an option with a value that it cannot have is refused at once, by its 
     ["claimWaitMs", ["5s", -1, Number.NaN]],
     ["holder", ["a/b", "", 5]],
   ];
-  const ofHosts = [...values, ["idleMs", ["5s", -1, Number.NaN]] as const, ["recoverConcurrency", [0]] as const];
+  const ofHosts = [...values, ["idleMs", ["5s", -1, Number.NaN]] as const];
   const each = (list: typeof values) => list.flatMap(([name, wrong]) => wrong.map((value) => [name, value] as const));
 
   test.each(each(ofHosts))("a host with %s: %s", (name, value) => {

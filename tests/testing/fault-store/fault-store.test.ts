@@ -151,7 +151,7 @@ test("every method of a store that writes is one of WRITE_METHODS, and the other
     ...["load", "list", "getCheckpoint", "getBlob", "verify", "read", "feed", "watch", "pending", "outcome"],
     ...["waiting", "usage", "onPosted"],
   ];
-  const own = ["constructor", "close", "leases", "runnable", "bus", "isCrashed", "crash", "stopFaults"];
+  const own = ["constructor", "close", "leases", "runnable", "maxRowBytes", "bus", "isCrashed", "crash", "stopFaults"];
   expect(
     Object.getOwnPropertyNames(prototype)
       .filter((name) => ![...reads, ...own].includes(name))

@@ -68,6 +68,38 @@ export const scheduling: Readonly<Record<string, Readonly<Record<string, Databas
         sound.lease(node, (state) => ({ ...decide(state), purgeBefore: Number.MAX_SAFE_INTEGER })),
     }),
   },
+  counter: {
+    "keeps counters to one handle": (sound) => {
+      const own = crypto.randomUUID();
+      return { counter: (name, decide) => sound.counter?.(`${name} ${own}`, decide) ?? Promise.reject(new Error()) };
+    },
+    "has one counter for all names": (sound) => ({
+      counter: (_name, decide) => sound.counter?.("all", decide) ?? Promise.reject(new Error()),
+    }),
+    "keeps the amount of a node whose lease is over": (_, database) => ({
+      counter: async (name, decide) => {
+        const amounts = database.counters.get(name) ?? new Map<string, number>();
+        const nodes = [...database.leases.values()].map(({ node, incarnation }) => {
+          return { node, incarnation, amount: amounts.get(node) ?? 0 };
+        });
+        const { result, written } = decide({ nodes });
+        if (written !== undefined) database.counters.set(name, amounts.set(written.node, written.amount));
+        return result;
+      },
+    }),
+    "reads and writes in two steps": (sound) => ({
+      counter: async (name, decide) => {
+        const seen = await sound.counter?.(name, ({ nodes }) => ({ result: nodes }));
+        await new Promise((resolve) => setTimeout(resolve, 1));
+        const decided = decide({ nodes: seen ?? [] });
+        await sound.counter?.(name, () => ({
+          result: undefined,
+          ...(decided.written && { written: decided.written }),
+        }));
+        return decided.result;
+      },
+    }),
+  },
   runnable: {
     "hides a command that is newer than what the holder has seen": (sound) => ({
       tenant: (name) =>
