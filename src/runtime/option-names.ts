@@ -342,6 +342,7 @@ const WORK: OptionNames<WorkOptions> = {
   agents: true,
   version: true,
   mayStart: true,
+  signal: true,
 };
 
 export function checkTenantWorkOptions(options: TenantWorkOptions, known: ReadonlyMap<string, unknown>): void {

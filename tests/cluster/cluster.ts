@@ -63,6 +63,7 @@ class Node {
       HEDDLE_TENANT: this.#settings.tenant,
       HEDDLE_PORT: String(this.#port),
       HEDDLE_DRAIN: "0",
+      HEDDLE_CONCURRENCY: "500", // a thread that is left waits for no place
       HEDDLE_GRACE: "5",
       CLUSTER_RUNS: join(this.#folder, "runs"),
       CLUSTER_OFF_MS: String(this.#settings.offMs),

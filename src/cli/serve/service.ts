@@ -77,11 +77,12 @@ async function serviceOn(server: Server, port: number, options: ServiceOptions):
   });
   const failed = (): void => log({ level: "error", event: "studio_failed" }); // its warnings quote errors of any code
   const studio = await handlerOf("heddle serve", { agent: agents[0], store, label, token, warn: failed }, { host });
-  host.work(work);
-  let isDraining = false;
+  const draining = new AbortController();
+  const { signal } = draining;
+  host.work({ ...work, signal });
 
   const ready = async (): Promise<Response> => {
-    const why = isDraining ? "stopping" : await storeTrouble(store);
+    const why = signal.aborted ? "stopping" : await storeTrouble(store);
     return Response.json({ ready: why === undefined, why }, { status: why === undefined ? 200 : 503 });
   };
   const handle = async (request: Request): Promise<Response> => {
@@ -93,7 +94,7 @@ async function serviceOn(server: Server, port: number, options: ServiceOptions):
         return ready();
       case "/metrics": {
         if (!access.isToken(bearerOf(request))) return errorResponse(unauthorized());
-        const gauges = { heddle_live_threads: host.size, heddle_ready: isDraining ? 0 : 1 };
+        const gauges = { heddle_live_threads: host.size, heddle_ready: signal.aborted ? 0 : 1 };
         return new Response(monitor.metrics(gauges), { headers: { "content-type": "text/plain; version=0.0.4" } });
       }
       default:
@@ -107,7 +108,7 @@ async function serviceOn(server: Server, port: number, options: ServiceOptions):
     port,
     mintCode: () => studio.mintCode(),
     drain: () => {
-      isDraining = true;
+      draining.abort(); // the worker takes no more threads
       log({ level: "info", event: "draining" });
     },
     stop: async (graceMs) => {

@@ -93,6 +93,8 @@ export interface WorkOptions {
    * after a minute. Not asked for asks that this process makes itself. Default: all start.
    */
   readonly mayStart?: ((thread: WaitingThread) => boolean | Date | Promise<boolean | Date>) | undefined;
+  /** When it aborts, the host takes no more threads. Those that run continue, and the limits stay. Default: until `stop`. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** As for one host, and how many threads of one tenant may run. */

@@ -23,7 +23,7 @@ const MAY_START_MS = 10_000;
 /** The default number of model calls that a host which works makes at once. */
 const WORK_CONCURRENCY = 100;
 
-interface WorkerOptions extends Pick<WorkOptions, "version" | "mayStart"> {
+interface WorkerOptions extends Pick<WorkOptions, "version" | "mayStart" | "signal"> {
   readonly runnable: Runnable;
   readonly leases: Leases;
   readonly lease: NodeLease;
@@ -53,7 +53,10 @@ export interface Working {
   readonly places: HostPlaces;
 }
 
-type WorkingParts = Omit<WorkerOptions, "agents" | "unnamed" | "concurrency" | "perTenant" | "version" | "mayStart"> & {
+type WorkingParts = Omit<
+  WorkerOptions,
+  "agents" | "unnamed" | "concurrency" | "perTenant" | "version" | "mayStart" | "signal"
+> & {
   readonly agents: HostAgents<AnyAgent>;
 };
 
@@ -91,8 +94,9 @@ class Worker {
   }
 
   async #work(): Promise<void> {
-    const { busy, concurrency, ports, stopped } = this.#options;
-    while (!stopped.aborted) {
+    const { busy, concurrency, ports, stopped, signal } = this.#options;
+    const ended = signal === undefined ? stopped : AbortSignal.any([stopped, signal]);
+    while (!ended.aborted) {
       const { promise: woken, resolve } = Promise.withResolvers<void>();
       this.#wake = resolve;
       const limit = Math.min(concurrency - busy(), MOST_AT_ONCE);
@@ -101,9 +105,10 @@ class Worker {
       for (const thread of started) if (thread !== undefined) void this.#start(thread);
       if (limit > 0 && taken.length === limit) continue;
       const looked = new AbortController();
-      await Promise.race([woken, pause(ports, LOOK_MS, AbortSignal.any([stopped, looked.signal]))]);
+      await Promise.race([woken, pause(ports, LOOK_MS, AbortSignal.any([ended, looked.signal]))]);
       looked.abort();
     }
+    if (!stopped.aborted) await this.#isLeftToNewer(false).catch(() => undefined); // the others need not wait for this one
   }
 
   async #take(limit: number): Promise<readonly TakenThread[]> {

@@ -181,6 +181,28 @@ describe.each(DATABASES)("a host that works, on %s,", (_name, open) => {
     await at.end(old.stop());
   });
 
+  test("takes no more threads after its signal, and leaves them to an older version", async () => {
+    const at = await world();
+    const { seen, script } = recorded(at, 3_000);
+    const [old, fresh] = ["old", "new"].map((by) => at.host({ agent: agentOf(script(by, 4)), holder: by })) as [
+      AgentHost,
+      AgentHost,
+    ];
+    const draining = new AbortController();
+    old.work({ version: 7 });
+    fresh.work({ version: 8, signal: draining.signal });
+    await pass(at, 2_000);
+    await post(at, "a");
+    await pass(at, 2_000);
+    draining.abort();
+    await post(at, "b");
+    await pass(at, 2_000);
+    expect(seen.calls.map(({ by }) => by)).toEqual(["new", "old"]);
+    await pass(at, 4_000);
+    expect(await completed(at)).toEqual(["a", "b"]); // the one that ran continues
+    for (const host of [old, fresh]) await at.end(host.stop());
+  });
+
   test("refuses limits that are none", async () => {
     const at = await world();
     const host = at.host({ agent: agentOf([]) });
