@@ -43,6 +43,8 @@ export interface Leases {
   readonly renew: (lease: LeaseKey, options?: CallOptions) => Promise<Lease>;
   /** Ends the lease, so that other nodes can claim its threads at once. Does nothing when it has ended. */
   readonly end: (lease: LeaseKey, options?: CallOptions) => Promise<void>;
+  /** Whether the driver has counters. Without them, `count` is `store_unsupported`. */
+  readonly hasCounters: boolean;
   /**
    * Sets the amount of a counter that this node has. With a limit, as much of it as the amounts of the other living nodes leave.
    * The amount of a node ends with its lease. Throws `lease_ended`, and `store_unsupported` where the driver has no counters.

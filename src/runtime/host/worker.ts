@@ -1,5 +1,5 @@
 import type { AnyAgent } from "../../agent/definition/config.ts";
-import { LeaseEndedError, ThreadHeldError } from "../../stores/errors.ts";
+import { LeaseEndedError, ThreadHeldError, unsupported } from "../../stores/errors.ts";
 import type { Leases } from "../../stores/lease.ts";
 import type { ThreadStore } from "../../stores/port.ts";
 import type { Runnable, TakenThread } from "../../stores/runnable.ts";
@@ -65,6 +65,8 @@ export function working(
   { concurrency = WORK_CONCURRENCY, agents: chosen, rate, modelCalls, ...options }: TenantWorkOptions,
   { agents, ...parts }: WorkingParts,
 ): Working {
+  const needsCounters = modelCalls !== undefined || options.version !== undefined;
+  if (needsCounters && !parts.leases.hasCounters) throw unsupported("modelCalls and version", "counter");
   const all = { ...parts, concurrency };
   return {
     places: new HostPlaces({ ...all, rate, modelCalls }),

@@ -95,6 +95,7 @@ export function leasesOf(driver: LeaseDriver, checkOpen: () => void): Leases {
   }
 
   return {
+    hasCounters: driver.counter !== undefined,
     async start(options) {
       const { node, ttlMs, signal } = checkOptions(options, ["node", "ttlMs", "signal"]);
       checkName("node", node);

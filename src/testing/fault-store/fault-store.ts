@@ -133,6 +133,7 @@ export class FaultyStore implements FaultStore {
         start: (options) => this.startLease(leases, options),
         renew: (lease, options) => this.renewLease(leases, lease, options),
         end: (lease, options) => this.endLease(leases, lease, options),
+        hasCounters: leases.hasCounters,
         count: (options) => this.count(leases, options),
       }
     );

@@ -212,6 +212,11 @@ describe.each(DATABASES)("a host that works, on %s,", (_name, open) => {
     expect(() => host.work({ modelCalls: [5] as never })).toThrow("modelCalls must be an object of numbers");
     expect(() => host.work({ version: 0 })).toThrow("version must be a whole number from 1.");
     expect(() => host.work({ mayStart: true as never })).toThrow("mayStart must be a function.");
+    const leases = at.store.leases && { ...at.store.leases, hasCounters: false };
+    for (const options of [{ modelCalls: { openai: 5 } }, { version: 2 }]) {
+      const bare = at.host({ agent: agentOf([]), store: { ...at.store, leases } });
+      expect(() => bare.work(options)).toThrow(expect.objectContaining({ code: "store_unsupported" }));
+    }
     await at.end(host.stop());
   });
 });

@@ -25,7 +25,7 @@ function mortal(store: ThreadStore): { readonly store: ThreadStore; readonly die
     ((...args: never[]) => (isDead ? never : method(...args))) as Method; // the same signature
   const { append, release } = store;
   const { start, renew, end, count } = leases;
-  const own = { start: alive(start), renew: alive(renew), end: alive(end), count: alive(count) };
+  const own = { start: alive(start), renew: alive(renew), end: alive(end), count: alive(count), hasCounters: true };
   return {
     store: {
       ...store,
