@@ -4,6 +4,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { chromium, launchBrowser, newPage, seriousViolations, shoot } from "../browser/support/stage.ts";
 import { mustBeBuilt, root } from "../docs/built.ts";
@@ -19,6 +20,26 @@ const example = `${root}examples/chat/`;
 
 /** The example starts from these files; the others are of its Hono server. */
 const FILES = ["app", "chat", "page.css", "tsconfig.json"];
+
+/** The first votes that the page reads reach it when the returned function is called, so a person votes before. */
+async function holdVotes(page: Page): Promise<() => Promise<void>> {
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const { promise: delivered, resolve: deliver } = Promise.withResolvers<void>();
+  let isHeld = false;
+  await page.route("**/api/votes/*", async (route) => {
+    if (isHeld || route.request().method() !== "GET") return route.continue();
+    isHeld = true;
+    const response = await route.fetch();
+    await released;
+    await route.fulfill({ response });
+    deliver();
+  });
+  return async () => {
+    release();
+    await delivered;
+    await page.evaluate(() => new Promise(requestAnimationFrame));
+  };
+}
 
 interface Manifest {
   readonly dependencies: { readonly [name: string]: string };
@@ -77,6 +98,7 @@ describe.runIf(chromium)("The chat example on Next.js", () => {
         await page.getByLabel("Message").fill(text);
         await page.getByRole("button", { name: button, exact: true }).click();
       };
+      const lateVotes = await holdVotes(page);
       await page.goto(url);
       await page.getByLabel("Your name").fill("Ada");
       await page.getByRole("button", { name: "Sign in" }).click();
@@ -86,6 +108,8 @@ describe.runIf(chromium)("The chat example on Next.js", () => {
       await page.getByRole("heading", { name: "A text of the sea" }).waitFor();
 
       await page.getByRole("button", { name: "Good" }).click();
+      await page.locator('[aria-pressed="true"]', { hasText: "Good" }).waitFor();
+      await lateVotes();
       await page.locator('[aria-pressed="true"]', { hasText: "Good" }).waitFor();
       await page.getByRole("button", { name: "Edit" }).click();
       await send("Thanks.", "Save");

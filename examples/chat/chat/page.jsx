@@ -70,7 +70,11 @@ function Chat({ id, onChange }) {
   const isNew = messages.length === 0;
   useEffect(() => {
     if (status !== "ready" || isNew) return;
-    void call(`votes/${id}`).then(setVotes, () => undefined);
+    // A vote that was given while these were read is newer than they are.
+    void call(`votes/${id}`).then(
+      (read) => setVotes((given) => ({ ...read, ...given })),
+      () => undefined,
+    );
   }, [id, status, isNew]);
   useEffect(() => void onChange(), [title, status, onChange]);
 
