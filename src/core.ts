@@ -154,7 +154,7 @@ export type {
   WaitingThread,
   WorkOptions,
 } from "./runtime/host/options.ts";
-export type { TitledConversation } from "./runtime/host/titles.ts";
+export type { TitledConversation, TitleOptions } from "./runtime/host/titles.ts";
 export type { PartialAnswer } from "./runtime/model/failure.ts";
 export type { ReactOptions, Standalone } from "./runtime/react.ts";
 export type { EventsOptions, ReceiptReason, RequestState } from "./runtime/request/request.ts";
@@ -175,6 +175,7 @@ export type {
   TelemetryScene,
   ToolSpan,
 } from "./runtime/telemetry/telemetry.ts";
+export type { HandoffOptions } from "./runtime/tools/handoff.ts";
 export type { McpTool } from "./runtime/tools/mcp.ts";
 export type { ToolRunResult } from "./runtime/tools/outcome.ts";
 export type { ToolRunOptions } from "./runtime/tools/run-tool.ts";

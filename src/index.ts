@@ -48,7 +48,6 @@ export { AgentHost } from "./runtime/host/agent-host.ts";
 export { developmentHost } from "./runtime/host/development-host.ts";
 export type { HostOptions } from "./runtime/host/options.ts";
 export { TenantHosts } from "./runtime/host/tenant-hosts.ts";
-export type { TitleOptions } from "./runtime/host/titles.ts";
 export { ModelError } from "./runtime/model/failure.ts";
 export { type RuntimePorts, systemRuntimePorts } from "./runtime/ports.ts";
 export { react } from "./runtime/react.ts";
@@ -71,6 +70,7 @@ export type { RunHandle, RunOptions, RunResult } from "./runtime/standalone/opti
 export { type OpenTelemetryOptions, openTelemetry } from "./runtime/telemetry/open-telemetry.ts";
 export type { Telemetry as RuntimeTelemetry } from "./runtime/telemetry/telemetry.ts";
 export { type AgentToolOptions, agentTool } from "./runtime/tools/agent-tool.ts";
+export { handoff } from "./runtime/tools/handoff.ts";
 export { type McpClient, type McpOptions, mcpTools } from "./runtime/tools/mcp.ts";
 export { runTool } from "./runtime/tools/run-tool.ts";
 export { toolSpecsOf } from "./runtime/tools/schemas.ts";

@@ -59,7 +59,10 @@ export type Summarize = {
   readonly model?: string;
 };
 
-/** Say with `checked` whether the run ends after this exchange: call `stopWhen`, and price what it has used. */
+/**
+ * Say with `checked` whether the run ends after this exchange: call `stopWhen`, and price what it has used. A run that was handed
+ * over gets the settings of its next agent.
+ */
 export type Check = RequestIds & { readonly type: "check" };
 
 /** An effect for the runtime. Perform directives in order, after the new entries are durable. */

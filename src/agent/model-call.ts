@@ -178,3 +178,9 @@ function wholeUsage(stored: JsonValue | undefined): JsonObject {
   const whole = { ...Object.fromEntries(COUNTS.map((name) => [name, 0])), ...counts } as JsonObject; // a part of a payload
   return Object.fromEntries(Object.entries(whole).filter(([, count]) => count !== null));
 }
+
+/** The usage in the record of a call. */
+export function recordedUsage(call: unknown): Usage {
+  const usage = isPlainObject(call) ? call["usage"] : undefined;
+  return isPlainObject(usage) ? (usage as Usage) : {}; // the agent wrote this entry
+}

@@ -144,6 +144,8 @@ export interface ToolOutcome {
   readonly partial?: "cancelled" | "timed_out";
   /** For people. No model is shown it. */
   readonly details?: JsonValue;
+  /** The agent that has the thread after this exchange. */
+  readonly handoff?: string;
 }
 
 /** The work of a call before its signal is made. */

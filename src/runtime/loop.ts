@@ -1,5 +1,5 @@
-import type { RequestScope } from "../agent/definition/prepare.ts";
-import type { AnyTool, Tools } from "../agent/definition/tool.ts";
+import type { AnyAgent } from "../agent/definition/config.ts";
+import type { Tools } from "../agent/definition/tool.ts";
 import type { Suspension } from "../agent/event.ts";
 import type { ReactAgent } from "../agent/react/agent.ts";
 import type { Signal } from "../agent/signal.ts";
@@ -41,18 +41,20 @@ import { toolPool } from "./tools/limits.ts";
 
 type Reply = PromiseWithResolvers<unknown>;
 
-/** Runs one live thread: takes a signal, decides, and performs the effects. All mutable state of a live thread is here. */
-export class Loop {
+/** The options and the parts that depend on the agent. A handoff replaces them. */
+interface OwnParts extends Pick<HeldTools, "code" | "facts"> {
   readonly options: ThreadOptions;
   readonly scene: Scene;
+}
+
+/** Runs one live thread: takes a signal, decides, and performs the effects. All mutable state of a live thread is here. */
+export class Loop {
+  #own: OwnParts;
   #live: Live;
   readonly #queue: LiveSignal[] = [];
   #notDue = NOTHING_CHECKED;
   #isDeciding = false;
   #replies = 0;
-  /** The code of the agent's tools, as its settings name them. */
-  #ownTools: Tools;
-  readonly #facts: ToolFacts;
   /** The handle of the last request, and its span. */
   #handle: LiveRequest | undefined;
   #span: RequestSpan | undefined;
@@ -72,12 +74,9 @@ export class Loop {
   /** `facts` are those of the tools of the definition. */
   constructor(options: ThreadOptions, live: Live, { code, facts }: Pick<HeldTools, "code" | "facts">) {
     const { definition, store, ports, threadId, telemetry, modelPlaces } = options;
-    this.options = options;
     this.#live = live;
-    this.#ownTools = code;
-    this.#facts = facts;
     this.#timers = new Timers(ports, (name) => this.post({ type: "timer", name }));
-    this.scene = {
+    const scene: Scene = {
       definition,
       resolveModel: options.resolveModel,
       ...{ threadId, store, ports, telemetry, modelPlaces },
@@ -88,8 +87,11 @@ export class Loop {
       isHeld: () => this.isHeld,
       ensureHeld: () => this.#ensureHeld(),
       doubtHeld: () => options.holder?.doubt(),
-      scope: (requestId) => this.#scope(requestId),
-      transient: (requestId = "") => this.#transient.get(requestId) ?? { models: ownModels(definition) },
+      scope: (requestId) => {
+        const { requestId: of, context: given } = this.#live.given ?? {};
+        return { requestId, threadId, context: (of === requestId ? given : undefined) as never }; // the caller has typed it
+      },
+      transient: (requestId = "") => this.#transient.get(requestId) ?? { models: ownModels(this.options.definition) },
       shown: (callId) => {
         const directive = this.#live.lastCall?.directive;
         return directive?.callId === callId ? directive.messages : [];
@@ -104,7 +106,23 @@ export class Loop {
       blobs: new ThreadBlobs(store, threadId, ports),
       wake: options.wake,
       asksAgents: options.sent !== undefined,
+      handOff: options.handOff,
     };
+    this.#own = { options, scene, code, facts };
+  }
+
+  get options(): ThreadOptions {
+    return this.#own.options;
+  }
+
+  get scene(): Scene {
+    return this.#own.scene;
+  }
+
+  /** The thread has another agent. `facts` are those of the tools of its definition. */
+  become(definition: AnyAgent, facts: ToolFacts): void {
+    const scene = { ...this.scene, definition, pool: toolPool({ concurrency: definition.toolConcurrency }) };
+    this.#own = { options: { ...this.options, definition }, scene, code: definition.tools, facts };
   }
 
   get live(): Live {
@@ -136,7 +154,7 @@ export class Loop {
 
   /** The tools of the agent, and those of the request. */
   get tools(): Tools {
-    return { ...this.#ownTools, ...this.scene.transient(this.#live.given?.requestId).tools };
+    return { ...this.#own.code, ...this.scene.transient(this.#live.given?.requestId).tools };
   }
 
   /** How long a function of the caller may take. */
@@ -157,12 +175,6 @@ export class Loop {
   /** Throws if another process holds the thread. Calls the store only when the last renewal is too old. */
   async confirmHeld(): Promise<void> {
     if (this.#live.broken === undefined && !this.stopped.aborted) await this.options.holder?.check();
-  }
-
-  #scope(requestId: string): RequestScope<never> {
-    const { requestId: of, context: given } = this.#live.given ?? {};
-    const context = (of === requestId ? given : undefined) as never; // the caller has typed it
-    return { requestId, threadId: this.options.threadId, context };
   }
 
   /** Decides the signals that are due, one after the other, and performs the effects of each. */
@@ -198,10 +210,7 @@ export class Loop {
     return (await this.reply((reply) => ({ type: "agent", signal, reply }))) as Outcome; // as `settle` answers a turn
   }
 
-  /**
-   * Sends a command that may be deferred. Resolves when it is durable or refused. `settled` has its end, and never
-   * rejects.
-   */
+  /** Sends a command that may be deferred. Resolves when it is durable or refused. `settled` has its end, and never rejects. */
   async send(id: string, signal: Signal): Promise<Outcome & { readonly settled: Promise<CommandSettled> }> {
     const known = this.#ends.get(id);
     const waiting = known ?? Promise.withResolvers<CommandSettled>();
@@ -215,9 +224,8 @@ export class Loop {
   }
 
   #settleEnd(id: string, settled: CommandSettled): void {
-    const waiting = this.#ends.get(id);
+    this.#ends.get(id)?.resolve(settled);
     this.#ends.delete(id);
-    waiting?.resolve(settled);
   }
 
   /** Reads from the agent, and loads more of the thread where that is needed. */
@@ -237,10 +245,6 @@ export class Loop {
   /** Reloads the log after a failed write. Resolves when the agent is up to date with the log. */
   async reload(): Promise<void> {
     if (this.#live.broken !== undefined) await this.reply((reply) => ({ type: "reload", reply }));
-  }
-
-  async open(signal: Omit<Extract<LiveSignal, { type: "opened" }>, "type" | "reply">): Promise<void> {
-    await this.reply((reply) => ({ ...signal, type: "opened", reply }));
   }
 
   /** Resolves to the answer to a signal. */
@@ -283,15 +287,10 @@ export class Loop {
     await asked.promise.catch(() => undefined);
   }
 
-  /** Registers the code of a tool in this process. A setting in the log says when it is used. */
-  register(name: string, tool: AnyTool, hash: string): void {
-    this.options.registered.set(name, { hash, tool });
-  }
-
   /** Finds the code of the tools that the next request has. */
   async prepareTools(held: HeldSettings): Promise<HeldTools> {
-    const tools = await findHeldTools({ ...toolSources(this.options), facts: this.#facts }, held);
-    this.#ownTools = tools.code;
+    const tools = await findHeldTools({ ...toolSources(this.options), facts: this.#own.facts }, held);
+    this.#own = { ...this.#own, code: tools.code };
     return tools;
   }
 
@@ -346,7 +345,11 @@ export class Loop {
       case "interrupt":
         return this.#handle?.abort.abort(effect.reason);
       case "sent":
-        return this.options.sent?.(effect.threadId, effect.agent, this.#scope(this.#live.request?.id ?? "").context);
+        return this.options.sent?.(
+          effect.threadId,
+          effect.agent,
+          this.scene.scope(this.#live.request?.id ?? "").context,
+        );
       case "forget":
         return void this.#transient.delete(effect.requestId);
       case "settle":

@@ -82,6 +82,8 @@ export type AiMessagePayload = InLane & {
   readonly display?: JsonObject;
   /** Of an ask: the name of the agent, and the options of the request. */
   readonly agent?: string;
+  /** Of an ask of a thread that was handed over: its first agent. */
+  readonly startedBy?: string;
   readonly options?: JsonObject;
   /** Of an answer: the record of its model call. See `recordedCall`. */
   readonly call?: JsonObject;
@@ -97,6 +99,8 @@ export type AiMessagePayload = InLane & {
   readonly original?: JsonObject;
   /** Of a result: the arguments that the call ran with, if its approval has edited them. The model is shown these. */
   readonly editedArguments?: JsonValue;
+  /** Of a result: the name of the agent that has the thread from here on. */
+  readonly handoff?: string;
   readonly requestId?: string;
   readonly runId?: string;
 };
@@ -106,6 +110,8 @@ export type NotePayload = InLane & {
   /** The request starts on the ask and the results of this one, by the agent with this name. */
   readonly continues?: string;
   readonly agent?: string;
+  /** As that of an ask. */
+  readonly startedBy?: string;
   readonly options?: JsonObject;
   readonly requestId?: string;
   readonly runId?: string;

@@ -37,7 +37,7 @@ async function holdVotes(page: Page): Promise<() => Promise<void>> {
   return async () => {
     release();
     await delivered;
-    await page.evaluate(() => new Promise(requestAnimationFrame));
+    await page.evaluate("new Promise(requestAnimationFrame)");
   };
 }
 

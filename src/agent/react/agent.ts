@@ -59,7 +59,7 @@ export interface InFlightState {
   readonly emittedResults: number;
   /** Whether `decideNext` decides the next step, after the entries are durable. */
   readonly isPhased: boolean;
-  /** The runtime checks whether the run ends after this exchange. */
+  /** The runtime checks whether the run ends after this exchange, or changes the agent. */
   readonly isChecking: boolean;
   /** The next step, for `decideNext`. */
   readonly next: "call" | "after_tools" | undefined;
@@ -168,6 +168,11 @@ export function emitEvent(step: Step, { requestId, runId, iteration }: Run, even
 export function endedRun({ thread, state: { last } }: ReactAgent, runId: string): EndedRun | undefined {
   if (last?.run.runId === runId) return last;
   return thread.filterByRef("runId", runId, { partial: true }).reduce(evolve, INITIAL_STATE).last;
+}
+
+/** The agent that makes the next call of the thread. */
+export function nextAgent({ settings: { name }, state: { run, last } }: ReactAgent): string {
+  return (run ?? last?.run)?.handedTo?.agent ?? name;
 }
 
 /** When the next approval stops to wait, or the next call wakes, in milliseconds since 1970. */

@@ -23,7 +23,7 @@ import {
   toolsFor,
   withAsked,
 } from "./call-context.ts";
-import { askEntry, commandEntryId, continueEntry, goOnEntry, steerEntry } from "./entries.ts";
+import { type AskedAgent, askEntry, commandEntryId, continueEntry, goOnEntry, steerEntry } from "./entries.ts";
 import { startNextCall } from "./next-call.ts";
 import { askedOperation } from "./operations.ts";
 import { runFromAsk } from "./state.ts";
@@ -59,11 +59,11 @@ function startRequest(
   const lane = before?.lane ?? operation?.contextRef ?? agent.state.activeContextRef;
   const ids = { requestId, runId: agent.ports.ids("run"), lane, refs: refs as JsonObject }; // refs are scalars
   const { runId } = ids;
-  const { name } = agent.settings;
+  const asked = askedAgent(agent);
   const entry =
     before === undefined || continues === undefined
-      ? askEntry(ids, { content, ...(author && { author }), ...(source !== undefined && { source }) }, options, name)
-      : continueEntry(ids, continues, { ...kept, ...options }, name);
+      ? askEntry(ids, { content, ...(author && { author }), ...(source !== undefined && { source }) }, options, asked)
+      : continueEntry(ids, continues, { ...kept, ...options }, asked);
   const first = hasWaited ? { ...entry, id: commandEntryId(requestId) } : entry;
   // A request that is continued gets the messages that wait at its next step.
   const waiting = continues === undefined ? agent.flight.steers : [];
@@ -90,6 +90,12 @@ function startRequest(
     data: { lane, ...(continues !== undefined && { continues }) },
   });
   return startNextCall(started, run, { context, of: step.agent.thread });
+}
+
+/** The agent, and the first one of a thread that was handed over. */
+function askedAgent({ settings: { name: agent }, state: { last } }: ReactAgent): AskedAgent {
+  const { startedBy = last?.run.agent } = last?.run ?? {};
+  return { agent, ...(startedBy !== undefined && startedBy !== agent && { startedBy }) };
 }
 
 /** Whether a context that is continued ends with an answer. An operation may have replaced it; an empty one is refused. */

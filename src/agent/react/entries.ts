@@ -6,24 +6,35 @@ import type { ToolCall } from "../../thread/message.ts";
 import type { CallRecord, ModelAnswer } from "../model-call.ts";
 import { storedCall } from "../model-call.ts";
 import type { CallWork, Failure, Signal, Steer, StoredRequestOptions, ToolOutcome } from "../signal.ts";
-import { type ChildThread, type OpenCall, type RequestEnd, type Run, withRefs } from "./state.ts";
+import type { ChildThread, OpenCall, RequestEnd, Run } from "./state.ts";
 
 // One function per entry of a run. Types make the payloads JSON; `draftEntries` checks them again.
 
 type SummaryFailed = Extract<Signal, { type: "summary_failed" }>;
 type RunIds = Pick<Run, "requestId" | "runId" | "lane" | "refs">;
 
+/** The run with more refs, for an entry that a command causes. The agent's own refs win. */
+export function withRefs<Run extends { readonly refs: JsonObject }>(run: Run, refs: Refs = {}): Run {
+  return { ...run, refs: { ...run.refs, ...refs } as JsonObject }; // refs are scalars
+}
+
+/** The agent of a request. `startedBy`: the one that the thread had first, before it was handed over. */
+export interface AskedAgent {
+  readonly agent: string;
+  readonly startedBy?: string | undefined;
+}
+
 /** Includes the agent's name, because only this agent may resume the request. */
 export function askEntry(
   run: RunIds,
   { content, author, source }: Pick<Extract<Signal, { type: "ask" }>, "content" | "author" | "source">,
   options: StoredRequestOptions,
-  agent: string,
+  asked: AskedAgent,
 ): EntryInput {
   const own = Object.keys(options).length === 0 ? {} : { options };
   return message(
     run,
-    { role: "user", content, ...(author && { author }), ...(source !== undefined && { source }), ...own, agent },
+    { role: "user", content, ...(author && { author }), ...(source !== undefined && { source }), ...own, ...asked },
     {},
   );
 }
@@ -33,13 +44,13 @@ export function continueEntry(
   run: RunIds,
   continues: string,
   options: StoredRequestOptions,
-  agent: string,
+  asked: AskedAgent,
 ): EntryInput {
   const own = Object.keys(options).length === 0 ? {} : { options };
   const { lane: contextRef, requestId, runId } = run;
   return {
     kind: "note",
-    payload: json({ contextRef, continues, ...own, agent, requestId, runId }),
+    payload: json({ contextRef, continues, ...own, ...asked, requestId, runId }),
     refs: runRefs(run),
   };
 }
@@ -96,10 +107,10 @@ export function resultEntry(
   work: CallWork = {},
 ): EntryInput {
   const { id: toolCallId, name } = call;
-  const { content, isError, partial, details } = outcome;
+  const { content, isError, partial, details, handoff } = outcome;
   const fields = { role: "tool", toolCallId, name, content, ...(isError && { isError }), ...(partial && { partial }) };
   const more = { ...(details !== undefined && { details }), ...(edited && { editedArguments: call.arguments }) };
-  const payload = { ...fields, ...more, ...workOf(work) };
+  const payload = { ...fields, ...more, ...(handoff !== undefined && { handoff }), ...workOf(work) };
   return message(run, payload, { ...callRefs(run), toolCallId });
 }
 

@@ -3,6 +3,7 @@ import { ProjectionError } from "../../projection/error.ts";
 import { coveredSeqs } from "../../projection/summary/summary-range.ts";
 import type { Thread } from "../../thread/thread.ts";
 import type { EventDraft } from "../event.ts";
+import { recordedUsage } from "../model-call.ts";
 import type { Signal } from "../signal.ts";
 import {
   addDirectives,
@@ -24,7 +25,7 @@ import {
 } from "./call-context.ts";
 import { gapEntry, summaryFailedEntry } from "./entries.ts";
 import { completeRequest, endRequest, failRequest } from "./finish.ts";
-import { type Run, recordedUsage } from "./state.ts";
+import type { Run } from "./state.ts";
 import { deliverSteers, dueSteers } from "./steering.ts";
 import { failuresIfHopeless, gapText, isSummaryOf, summaryPlan } from "./summary-plan.ts";
 

@@ -1,5 +1,5 @@
 import { withLane } from "../../lanes/active-lane.ts";
-import type { Entry, Refs } from "../../thread/entry.ts";
+import type { Entry } from "../../thread/entry.ts";
 import { isPlainObject, type JsonObject, type JsonValue } from "../../thread/json.ts";
 import { DEFAULT_LANE, isMalformedOperation, namedLane, switchTarget } from "../../thread/lane-operations.ts";
 import { type Content, contentText, type ToolCall } from "../../thread/message.ts";
@@ -9,6 +9,7 @@ import {
   addUsage,
   type ModelFinishReason,
   recordedCall,
+  recordedUsage,
   type Usage,
   type UsageByModel,
 } from "../model-call.ts";
@@ -67,6 +68,12 @@ export interface Run {
   readonly lane: string;
   readonly askSeq: number;
   readonly options: StoredRequestOptions;
+  /** The agent that was asked. Absent in logs of 0.1. */
+  readonly agent?: string;
+  /** The first agent of the thread, where another one was asked. */
+  readonly startedBy?: string;
+  /** The agent that has the request now, and the model call that handed it over. */
+  readonly handedTo?: { readonly agent: string; readonly callId: string };
   /** The caller's refs, which all entries of the run carry. */
   readonly refs: JsonObject;
   /** The number of answered model calls so far. */
@@ -226,11 +233,6 @@ function afterAny(state: ReactState, entry: Entry): ReactState {
   return { ...state, projectionCursorSeq, run: undefined, last: { run: next, end, seq: entry.seq } };
 }
 
-/** The run with more refs, for an entry that a command causes. The agent's own refs win. */
-export function withRefs<Run extends { readonly refs: JsonObject }>(run: Run, refs: Refs = {}): Run {
-  return { ...run, refs: { ...run.refs, ...refs } as JsonObject }; // refs are scalars
-}
-
 /** The id of the request that an entry continues. Undefined for all other entries. */
 export function continuedBy({ kind, payload }: Pick<Entry, "kind" | "payload">): string | undefined {
   const { continues } = payload as JsonObject; // every payload is a JSON object
@@ -239,7 +241,7 @@ export function continuedBy({ kind, payload }: Pick<Entry, "kind" | "payload">):
 
 /** The run that an entry starts, if it is an ask or continues a request. A steer is not an ask. */
 export function runFromAsk({ kind, payload, refs, seq }: Entry): Run | undefined {
-  const { role, requestId, runId, contextRef, steer, options } = payload as JsonObject; // every payload is a JSON object
+  const { role, requestId, runId, contextRef, steer, options, agent, startedBy } = payload as JsonObject; // JSON
   const isAsk = kind === "ai_message" && role === "user" && steer === undefined;
   if (!isAsk && continuedBy({ kind, payload } as Pick<Entry, "kind" | "payload">) === undefined) return undefined;
   if (typeof requestId !== "string" || typeof runId !== "string" || refs.requestId !== requestId) return undefined;
@@ -250,6 +252,8 @@ export function runFromAsk({ kind, payload, refs, seq }: Entry): Run | undefined
     lane: typeof contextRef === "string" ? contextRef : DEFAULT_LANE,
     askSeq: seq,
     options: isPlainObject(options) ? (options as StoredRequestOptions) : {}, // checked before it was written
+    ...(typeof agent === "string" && { agent }),
+    ...(typeof startedBy === "string" && { startedBy }),
     refs: others,
     iteration: 0,
     calls: [],
@@ -315,7 +319,7 @@ function afterMessage(run: Run, payload: JsonObject, callId: string | undefined)
   // A late result of an earlier exchange may have the id of a call that is open now.
   if (role === "tool")
     return callId === undefined || callId === run.callId
-      ? withStatus({ ...run, ...usageWith(run, payload["child"]) }, toolCallId, "done", UNFINISHED)
+      ? handedOn(withStatus({ ...run, ...usageWith(run, payload["child"]) }, toolCallId, "done", UNFINISHED), payload)
       : run;
   if (role === "user") {
     // A user message between a call and its result does not close the call.
@@ -339,6 +343,23 @@ function afterMessage(run: Run, payload: JsonObject, callId: string | undefined)
     spoken: calls.length > 0 ? undefined : spoken,
   };
 }
+
+/** After a handoff, the next agent calls its own models. Some options of the ask were for the agent before. */
+function handedOn(run: Run, { handoff }: JsonObject): Run {
+  if (typeof handoff !== "string" || run.callId === undefined) return run;
+  const {
+    model: _model,
+    mode: _mode,
+    systemPrompt: _prompt,
+    allowedTools: _tools,
+    call: _call,
+    ...options
+  } = run.options;
+  return { ...run, ...OF_ANOTHER_MODEL, options, modelIndex: 0, handedTo: { agent: handoff, callId: run.callId } };
+}
+
+/** Another model may have another window, and has not failed. */
+const OF_ANOTHER_MODEL = { failedAttempts: 0, compactions: 0, refusedTokens: 0, correctedRoom: undefined };
 
 const UNFINISHED: readonly CallStatus[] = [
   "open",
@@ -423,12 +444,11 @@ function afterNote(before: Run, { attempt, handedOver, retried, call }: JsonObje
   return { ...run, attempt, failedAttempts: run.failedAttempts + (hasCalled ? 1 : 0), handedOver: undefined };
 }
 
-/** After `model`, the next one is called: what was learned about the model before does not hold for it. */
 function afterFailedCall(run: Run, model: unknown): Run {
   const failedAttempts = run.failedAttempts + 1;
   if (typeof model !== "string") return { ...run, failedAttempts };
-  const fresh = { failedAttempts: 0, compactions: 0, refusedTokens: 0, correctedRoom: undefined };
-  return { ...run, ...fresh, modelIndex: run.modelIndex + 1, failedBefore: run.failedBefore + failedAttempts };
+  const failedBefore = run.failedBefore + failedAttempts;
+  return { ...run, ...OF_ANOTHER_MODEL, modelIndex: run.modelIndex + 1, failedBefore };
 }
 
 function workedIn({ workedMs, call }: JsonObject): number {
@@ -472,12 +492,6 @@ function usageWith(run: Run, child: JsonValue | undefined): Pick<Run, "usage" | 
     usage: addUsage(usage, recordedUsage(child)),
     usageByModel: models.reduce((sum, [model, one]) => addModelUsage(sum, model, one), usageByModel),
   };
-}
-
-/** The usage in the record of a call. */
-export function recordedUsage(call: unknown): Usage {
-  const usage = isPlainObject(call) ? call["usage"] : undefined;
-  return isPlainObject(usage) ? (usage as Usage) : {}; // the agent wrote this entry
 }
 
 function finishReasonIn(call: JsonValue | undefined): { readonly finishReason?: ModelFinishReason } {

@@ -12,9 +12,9 @@ import type {
   StepUsage,
 } from "../definition/stop-when.ts";
 import type { Usage } from "../model-call.ts";
-import { recordedCall } from "../model-call.ts";
+import { recordedCall, recordedUsage } from "../model-call.ts";
 import type { ReactAgent } from "./agent.ts";
-import { type Run, recordedUsage } from "./state.ts";
+import type { Run } from "./state.ts";
 
 type ToolResult = {
   readonly content: Content;

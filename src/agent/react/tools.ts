@@ -5,7 +5,7 @@ import type { ToolCall } from "../../thread/message.ts";
 import type { CompletedExchange, RequestStep } from "../definition/stop-when.ts";
 import type { Directive, ToolExec } from "../directive.ts";
 import type { EventData } from "../event.ts";
-import type { CallWork, Failure, Signal } from "../signal.ts";
+import type { CallWork, Failure, Signal, ToolOutcome } from "../signal.ts";
 import {
   addDirectives,
   commitEntries,
@@ -27,6 +27,7 @@ import {
   resultEntry,
   sleepStartedEntry,
   toolStartedEntry,
+  withRefs,
 } from "./entries.ts";
 import {
   committedOutcome,
@@ -43,7 +44,7 @@ import {
 } from "./finish.ts";
 import { startNextCall } from "./next-call.ts";
 import { ruledCalls, ruleEntries, ruleFor } from "./permission-rules.ts";
-import { hasOpenCalls, type OpenCall, openCalls, type Run, withRefs } from "./state.ts";
+import { hasOpenCalls, type OpenCall, openCalls, type Run } from "./state.ts";
 import { skipsCalls } from "./steering.ts";
 import { stepsOf } from "./steps.ts";
 
@@ -59,7 +60,15 @@ export function handleToolResult(
   const step = removeRunning(agent, toolCallId);
   const open = findOpenCall(run, toolCallId);
   if (open === undefined) return endIfIdle(step, run); // another writer has already answered it
-  return continueAfterResult(commitEntries(step, resultEntry(run, open, outcome, work)), run);
+  const entry = resultEntry(run, open, isSecondHandoff(run, outcome) ? HANDED_ON : outcome, work);
+  return continueAfterResult(commitEntries(step, entry), run);
+}
+
+const HANDED_ON = errorOutcome("skipped", "The call has no effect: another call has handed the conversation over.");
+
+/** The first handoff of an exchange counts. */
+function isSecondHandoff({ handedTo, callId }: Run, { handoff }: ToolOutcome): boolean {
+  return handoff !== undefined && handedTo?.callId === callId;
 }
 
 /** Commits an outside answer to a call that is not running here. */
@@ -94,7 +103,8 @@ export function callOrEnd(step: Step, run: Run): Step {
   const stops = wantsToStop(marked.agent, run);
   if (typeof stops === "object") return failRequest(marked, run, stops);
   if (stops) return completeRequest(marked, run, "stopped");
-  if (settings.isChecked !== true) return callUnlessLast(marked, run);
+  const isHandedOver = run.handedTo !== undefined && run.handedTo.agent !== settings.name;
+  if (settings.isChecked !== true && !isHandedOver) return callUnlessLast(marked, run);
   return addDirectives(updateFlight(marked, { isChecking: true }), { type: "check", requestId, runId });
 }
 

@@ -1,8 +1,13 @@
 import type { AnyAgent } from "../../agent/definition/config.ts";
 import { commitEntries, type ReactAgent, type Step, unchanged } from "../../agent/react/agent.ts";
-import { approvalResolvedEntry, foreignAnswerEntry, questionAnsweredEntry } from "../../agent/react/entries.ts";
+import {
+  approvalResolvedEntry,
+  foreignAnswerEntry,
+  questionAnsweredEntry,
+  withRefs,
+} from "../../agent/react/entries.ts";
 import { ruledCalls, ruleEntries } from "../../agent/react/permission-rules.ts";
-import { type OpenCall, type Run, withRefs } from "../../agent/react/state.ts";
+import type { OpenCall, Run } from "../../agent/react/state.ts";
 import { isInTime } from "../../agent/react/tools.ts";
 import { ConflictError, threadNotFound } from "../../stores/errors.ts";
 import type { ThreadStore } from "../../stores/port.ts";

@@ -29,6 +29,7 @@ import {
   chooseAgent,
   type HostAgents,
   isOfAnotherHost,
+  type ThreadAgent,
   waitingAgent,
 } from "./thread-agent.ts";
 
@@ -38,7 +39,7 @@ const LEASE_END_MS = 10_000;
 
 interface Live<Agent extends AnyAgent> {
   /** The agent that the newest ask named before the thread was claimed. */
-  readonly asked: Promise<string | undefined>;
+  readonly asked: Promise<ThreadAgent | undefined>;
   /** The agent that runs the thread, and its server. Set by the first caller whose agent is accepted. */
   agent: Agent | undefined;
   server: Promise<AgentServer<Agent>> | undefined;
@@ -307,7 +308,7 @@ export class LiveThreads<Agent extends AnyAgent> {
     return live;
   }
 
-  async #asked(threadId: string, loaded?: Thread): Promise<string | undefined> {
+  async #asked(threadId: string, loaded?: Thread): Promise<ThreadAgent | undefined> {
     const log = { store: this.#options.store, ports: this.#ports };
     const asked = await askedAgent(log, threadId, loaded);
     return asked === undefined && this.#agents.size > 1 ? waitingAgent(log, threadId) : asked;
@@ -320,8 +321,9 @@ export class LiveThreads<Agent extends AnyAgent> {
       const before = await live.asked;
       signal.throwIfAborted();
       const { agent } = live;
-      if (agent !== undefined && (given === undefined ? this.#agents.size === 1 : given === agent.name)) return agent;
-      const isKnown = agent === undefined || (given === undefined && before !== undefined);
+      const isNamed = before !== undefined || this.#agents.size === 1;
+      if (agent !== undefined && (given === undefined ? isNamed : given === agent.name)) return agent;
+      const isKnown = agent === undefined;
       // Before a caller gets a refusal, the log is read again: the thread may have been deleted.
       const loaded = given === undefined ? live.thread?.agent.thread : undefined;
       const asked = isKnown ? before : await this.#asked(threadId, loaded);
@@ -350,14 +352,14 @@ export class LiveThreads<Agent extends AnyAgent> {
     };
     const listen = ({ kind, requestId }: AgentEvent): void => {
       if (kind === "request_completed" || kind === "request_failed" || kind === "request_cancelled")
-        this.#ended({ kind, requestId, threadId, agent });
+        this.#ended({ kind, requestId, threadId, agent: live.agent ?? agent });
     };
     const wake = (at: number): void => this.#due.committed(threadId, at);
     const sent = (to: string, of: string | undefined, given: unknown): void => void this.#deliver(to, of, given);
     // Before the claim, another process may have asked another agent.
     const first = async ({ thread }: ReactAgent): Promise<undefined> => {
       const asked = await this.#asked(threadId, thread);
-      if (asked !== undefined && asked !== agent.name) throw agentMismatch(threadId, asked, agent.name, true);
+      if (asked !== undefined && asked.name !== agent.name) throw agentMismatch(threadId, asked.name, agent.name, true);
     };
     // A thread that runs nothing is released for the process that asks: that process then has the stream of the answer.
     const answerCall: StartHooks["answerCall"] = async (call, perform) => {
@@ -365,11 +367,15 @@ export class LiveThreads<Agent extends AnyAgent> {
       if (!mayRelease || live.users > 0 || live.thread?.current?.state === "running") return perform();
       return { outcome: { status: "released" }, after: () => this.#releaseFor(threadId, live) };
     };
+    const became = (name: string): void => {
+      live.agent = this.#agents.get(name) ?? agent;
+    };
     const { registered } = live;
     const { lease } = this;
+    const shared = { lease, modelPlaces: this.#modelPlaces, agents: this.#agents };
     const server = AgentServer.open<Agent>(
       { ...this.#options, ...own, agent, threadId, signal: live.wanted.signal },
-      { lost, opened, listen, wake, sent, first, registered, lease, modelPlaces: this.#modelPlaces, answerCall },
+      { lost, opened, listen, wake, sent, first, registered, became, answerCall, ...shared },
     );
     server.catch(() => {
       if (this.#live.get(threadId) === live) this.#live.delete(threadId); // the next caller tries again

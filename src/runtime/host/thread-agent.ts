@@ -3,7 +3,6 @@ import { AgentError } from "../../agent/definition/errors.ts";
 import { isAsk } from "../../agent/react/restore.ts";
 import type { ThreadStore } from "../../stores/port.ts";
 import type { Entry } from "../../thread/entry.ts";
-import type { JsonObject } from "../../thread/json.ts";
 import type { Thread } from "../../thread/thread.ts";
 import type { RuntimePorts } from "../ports.ts";
 import { RequestError } from "../request/request-error.ts";
@@ -44,14 +43,23 @@ function twoAgents(name: string): AgentError {
   return new AgentError({ code: "invalid_agent", path: "agentTool", message });
 }
 
-/** The agent that runs a thread: the one that its newest ask names, else the one that the caller names, else the only one. */
+/** The agent of a thread, and the one that it had first. */
+export interface ThreadAgent {
+  readonly name: string;
+  readonly startedBy?: string | undefined;
+}
+
+/**
+ * The agent that runs a thread: the one that its log names, else the one that the caller names, else the only one. A caller may
+ * name the first agent of a thread that was handed over.
+ */
 export function chooseAgent<Agent extends AnyAgent>(
   agents: HostAgents<Agent>,
   threadId: string,
-  asked: string | undefined,
+  asked: ThreadAgent | undefined,
   wanted: string | undefined,
 ): Agent {
-  const name = asked ?? wanted ?? agents.only;
+  const name = asked?.name ?? wanted ?? agents.only;
   const served = [...agents.keys()].join(", ");
   if (name === undefined) {
     const message = `No ask of thread ${threadId} names its agent. Pass { agent } to \`ask\` or \`get\`: this host serves ${served}.`;
@@ -59,11 +67,12 @@ export function chooseAgent<Agent extends AnyAgent>(
   }
   const agent = agents.get(name);
   if (agent === undefined) {
-    const whose = asked === undefined ? "" : `, which the last ask of thread ${threadId} names`;
+    const whose = asked === undefined ? "" : `, which thread ${threadId} has`;
     const message = `This host serves ${served}, not agent ${JSON.stringify(name)}${whose}. Ask a host that serves it.`;
     throw new RequestError({ code: "unknown_agent", message });
   }
-  if (wanted !== undefined && wanted !== name) throw agentMismatch(threadId, name, wanted);
+  if (wanted !== undefined && wanted !== name && wanted !== asked?.startedBy)
+    throw agentMismatch(threadId, name, wanted);
   return agent;
 }
 
@@ -83,21 +92,32 @@ export function agentMismatch(threadId: string, name: string, wanted: string, re
   return new RequestError({ code: "agent_mismatch", retryable, message });
 }
 
-/** The agent of a thread as its newest ask names it. Asks of version 0.1 name none. */
-export async function askedAgent(...log: Parameters<typeof lastAsk>): Promise<string | undefined> {
-  const ask = await lastAsk(...log);
-  const name = (ask?.payload as JsonObject | undefined)?.["agent"]; // payloads are JSON
-  return typeof name === "string" ? name : undefined;
+/** The agent of a thread as its newest ask or handoff names it. Asks of version 0.1 name none. */
+export async function askedAgent(log: ThreadLog, threadId: string, loaded?: Thread): Promise<ThreadAgent | undefined> {
+  const named = await lastOf(log, threadId, loaded, (entry) => isAsk(entry) || handoffIn(entry) !== undefined);
+  const next = named && handoffIn(named);
+  const ask = next === undefined ? named : await lastAsk(log, threadId, loaded);
+  const { agent: asked, startedBy = asked } = (ask?.payload ?? {}) as { readonly [name: string]: unknown }; // payloads are JSON
+  const name = next ?? asked;
+  if (typeof name !== "string") return undefined;
+  return { name, ...(typeof startedBy === "string" && startedBy !== name && { startedBy }) };
+}
+
+function handoffIn({ payload }: Entry): string | undefined {
+  const { handoff } = payload as { readonly handoff?: unknown }; // payloads are JSON
+  return typeof handoff === "string" ? handoff : undefined;
+}
+
+interface ThreadLog {
+  readonly store: ThreadStore;
+  readonly ports: RuntimePorts;
 }
 
 /** The agent of an ask that waits for its time, on a thread without another ask. */
-export async function waitingAgent(
-  { store, ports }: { readonly store: ThreadStore; readonly ports: RuntimePorts },
-  threadId: string,
-): Promise<string | undefined> {
+export async function waitingAgent({ store, ports }: ThreadLog, threadId: string): Promise<ThreadAgent | undefined> {
   const rows = await retryStore(ports, () => store.pending(threadId));
   const name = rows.findLast(({ type, body }) => type === "ask" && typeof body["agent"] === "string")?.body["agent"];
-  return typeof name === "string" ? name : undefined;
+  return typeof name === "string" ? { name } : undefined;
 }
 
 /** A note continues a request. */
@@ -107,18 +127,23 @@ const FIRST = 8;
 const GROWTH = 16;
 
 /** The newest ask of a thread. Loaded entries are not read again. */
-export async function lastAsk(
-  { store, ports }: { readonly store: ThreadStore; readonly ports: RuntimePorts },
+export function lastAsk(log: ThreadLog, threadId: string, loaded?: Thread): Promise<Entry | undefined> {
+  return lastOf(log, threadId, loaded, isAsk);
+}
+
+async function lastOf(
+  { store, ports }: ThreadLog,
   threadId: string,
-  loaded?: Thread,
+  loaded: Thread | undefined,
+  isWanted: (entry: Entry) => boolean,
 ): Promise<Entry | undefined> {
-  const ask = loaded?.filterByKind(KINDS, { partial: true }).findLast(isAsk);
-  if (ask !== undefined) return ask;
+  const known = loaded?.filterByKind(KINDS, { partial: true }).findLast(isWanted);
+  if (known !== undefined) return known;
   let before = loaded?.firstSeq ?? Number.MAX_SAFE_INTEGER;
   for (let limit = FIRST; before > 0; limit *= GROWTH) {
     const range = { toSeq: before - 1, reverse: true, kinds: KINDS, limit };
     const page = await retryStore(ports, () => Array.fromAsync(store.read(threadId, range)));
-    const found = page.find(isAsk);
+    const found = page.find(isWanted);
     if (found !== undefined || page.length < limit) return found;
     before = page.at(-1)?.seq ?? 0;
   }

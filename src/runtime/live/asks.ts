@@ -1,4 +1,5 @@
 import { timeOf } from "../../agent/definition/time.ts";
+import type { ReactSettings } from "../../agent/react/settings.ts";
 import { deadlineFailure } from "../../agent/react/time-limit.ts";
 import type { CommandEnd } from "../../agent/signal.ts";
 import { CommandError } from "../../stores/errors.ts";
@@ -238,6 +239,21 @@ export function supplying(requestId: string, values: RequestValues): Change {
       settings: live.agent.settings,
       flight: systemPrompt === undefined ? flight : { ...flight, systemPrompt },
     }),
+  };
+}
+
+/** The thread has another agent. The values of the open request for it come next. */
+export function becoming(settings: ReactSettings, rules: Pick<Live, "recover" | "queuesAsks" | "reportsEnds">): Change {
+  const { tools, traits, model, fallbacks } = settings;
+  return {
+    live: (live) => ({
+      ...live,
+      ...rules,
+      ownTools: { tools, traits },
+      ownModels: { model, fallbacks },
+      environment: { ...live.environment, hash: undefined },
+    }),
+    agent: ({ flight, ...agent }) => ({ ...agent, settings, flight: { ...flight, systemPrompt: undefined } }),
   };
 }
 

@@ -1,4 +1,4 @@
-import { nextDue, type ReactAgent, storedWaitingCalls, willOnlyWait } from "../../agent/react/agent.ts";
+import { nextAgent, nextDue, type ReactAgent, storedWaitingCalls, willOnlyWait } from "../../agent/react/agent.ts";
 import type { Command } from "../../stores/command.ts";
 import type { WaitingCallInput } from "../../stores/waiting-call.ts";
 import type { Live, QueuedAsk } from "./live.ts";
@@ -95,8 +95,9 @@ export function rescheduled(
   written: Written = {},
 ): { readonly schedule?: ScheduleChange } {
   const [before, { next, waiting }] = [scheduleOf(live), scheduleAfter(live, agent, written)];
+  const isOfOther = nextAgent(live.agent) !== nextAgent(agent); // its agent is written with the time
   const change: ScheduleChange = {
-    ...(!isEqual(before.next, next) && { next }),
+    ...((isOfOther || !isEqual(before.next, next)) && { next }),
     ...(!isEqual(before.waiting, waiting) && { waiting }),
   };
   return Object.keys(change).length === 0 ? {} : { schedule: change };

@@ -1,3 +1,4 @@
+import { nextAgent } from "../../agent/react/agent.ts";
 import type { ReactSettings } from "../../agent/react/settings.ts";
 import type { Command, CommandInput, CommandOutcome, ConsumedCommand, PostedCommand } from "../../stores/command.ts";
 import { CommandError, ConflictError } from "../../stores/errors.ts";
@@ -100,7 +101,7 @@ function post(
   const { store, ports, threadId } = place;
   const options = { epoch, posts: [{ threadId, command }] };
   const agent = place.agent?.();
-  const more = scheduleOptions(schedule, agent?.settings.name ?? "", ports.clock);
+  const more = scheduleOptions(schedule, agent === undefined ? "" : nextAgent(agent), ports.clock);
   const rev = agent?.thread.rev;
   const find = async (): Promise<Command | undefined> =>
     (await store.pending(threadId)).find(({ id }) => id === command.id);
@@ -224,7 +225,7 @@ export function append(
       posts: [...posts.map((command) => ({ threadId, command })), ...sends],
     }),
   };
-  const more = scheduleOptions(schedule, after.settings.name, ports.clock);
+  const more = scheduleOptions(schedule, nextAgent(after), ports.clock);
   return retryStore(ports, scheduled(store, threadId, entries, options, more));
 }
 

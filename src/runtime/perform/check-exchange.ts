@@ -24,7 +24,8 @@ export async function checkExchange(scene: Scene, { requestId }: Check, request:
   const { run } = scene.agent().state;
   try {
     const isSpent = run !== undefined && (await exceedsCost(scene, run, run.usageByModel, limit));
-    return answer(isSpent ? "limit" : await stopVerdict(scene, limit));
+    const verdict = isSpent ? "limit" : await stopVerdict(scene, limit);
+    return answer(verdict === "continue" ? await handedOver(scene, run, limit) : verdict);
   } catch (error) {
     const { code } = STOP;
     if (!limit.signal?.aborted) scene.onError(error, { code, threadId: scene.threadId, requestId });
@@ -36,6 +37,16 @@ export async function checkExchange(scene: Scene, { requestId }: Check, request:
 
 function answer(verdict: ExchangeVerdict): Checked {
   return { signal: { type: "checked", verdict } };
+}
+
+/** Gives the request to the agent that it was handed to, if it does not have it yet. */
+async function handedOver({ agent, handOff }: Scene, run: Run | undefined, limit: HookLimit): Promise<ExchangeVerdict> {
+  const { name } = agent().settings;
+  const next = run?.handedTo?.agent ?? name;
+  if (next === name) return "continue";
+  if (handOff?.serves(next)) return (await handOff.change(next, limit.signal)) ?? "continue";
+  const message = `The request was handed to agent ${JSON.stringify(next)}, which this process does not serve. Resume it on a host that serves it.`;
+  return { code: "unknown_agent", message };
 }
 
 async function stopVerdict({ definition, agent }: Scene, limit: HookLimit): Promise<ExchangeVerdict> {

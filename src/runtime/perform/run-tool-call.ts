@@ -11,6 +11,7 @@ import type { LiveRequest } from "../request/request.ts";
 import { RequestError } from "../request/request-error.ts";
 import { hookAnswer } from "../time-limits.ts";
 import { approvalNeeded } from "../tools/approval.ts";
+import { receiverOf } from "../tools/handoff.ts";
 import { runLimited } from "../tools/limits.ts";
 import { errorAnswer, withheldAnswer } from "../tools/outcome.ts";
 import { shownContent } from "../tools/result.ts";
@@ -93,6 +94,10 @@ async function executed(scene: Scene, directive: ToolExec, request: LiveRequest)
   if (denied) return result(scene, directive, denied);
   // The call is allowed, and is answered from outside.
   if (tool !== undefined && tool.execute === undefined) return { signal: { type: "answer_needed", ...waits } };
+  const receiver = receiverOf(tool);
+  if (receiver !== undefined && !scene.handOff?.serves(receiver.name)) {
+    return result(scene, directive, cannotHandOver(scene, receiver.name));
+  }
   // A steer may skip it meanwhile. Nothing comes between the last look and the start.
   while (!scene.isStopping() && scene.isClosed(directive) === "soon") await scene.rest();
   return scene.isStopping() || scene.isClosed(directive) ? undefined : run(scene, directive, request);
@@ -152,6 +157,9 @@ async function run(scene: Scene, directive: ToolExec, request: LiveRequest): Pro
   }
   const shown = await shownOutcome(scene, directive, request, outcome);
   const { until } = outcome;
+  const receiver = receiverOf(toolOf(scene, call));
+  if (receiver !== undefined && !shown.isError && outcome.partial === undefined)
+    return result(scene, directive, { ...shown, handoff: receiver.name }, work);
   if (until === undefined || outcome.partial !== undefined) return result(scene, directive, shown, work);
   return { signal: { type: "sleep_started", callId, toolCallId: call.id, until, outcome: shown, ...work } };
 }
@@ -266,6 +274,14 @@ function originOf({ threadId }: Scene, { requestId, call }: ToolExec) {
   return { threadId, requestId, toolName: call.name, toolCallId: call.id };
 }
 
+function cannotHandOver({ handOff }: Scene, name: string): ToolOutcome {
+  const message =
+    handOff === undefined
+      ? "The conversation cannot be handed over: that needs an AgentHost."
+      : `The conversation cannot be handed over: this host does not serve agent ${JSON.stringify(name)}.`;
+  return errorAnswer({ code: handOff === undefined ? "agent_tool_needs_host" : "unknown_agent", message });
+}
+
 function notRun(): ToolOutcome {
   return errorAnswer({ code: "tool_aborted", message: "The request was cancelled before the call ran." });
 }
@@ -273,9 +289,10 @@ function notRun(): ToolOutcome {
 function result(
   scene: Scene,
   { callId, call }: ToolExec,
-  { content, isError, partial, details }: ToolOutcome,
+  { content, isError, partial, details, handoff }: ToolOutcome,
   work: CallWork = scene.worked(),
 ): NonNullable<CallResult> {
-  const outcome = { content, isError, ...(partial && { partial }), ...(details !== undefined && { details }) };
+  const more = { ...(details !== undefined && { details }), ...(handoff !== undefined && { handoff }) };
+  const outcome = { content, isError, ...(partial && { partial }), ...more };
   return { signal: { type: "tool_result", callId, toolCallId: call.id, outcome, ...work } };
 }

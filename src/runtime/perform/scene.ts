@@ -101,6 +101,14 @@ export interface Scene {
   readonly wake: (at: number) => void;
   /** A host serves the agents that tools ask. */
   readonly asksAgents: boolean;
+  readonly handOff: ThreadOptions["handOff"];
+}
+
+/** The other agents of a host, to which a request may be handed over. */
+interface OtherAgents {
+  readonly serves: (name: string) => boolean;
+  /** Gives the open request to this agent: the next call is of it. The failure, if it has no prompt or no model. */
+  readonly change: (name: string, signal: AbortSignal | undefined) => Promise<Failure | undefined>;
 }
 
 /** The time limit of a function of the caller in a request. */
@@ -183,6 +191,8 @@ export interface ThreadOptions {
   /** Another thread got a command, or may have to be started for its own. Absent where no host serves it. */
   readonly sent?: ((threadId: string, agent: string | undefined, context: unknown) => void) | undefined;
   readonly modelPlaces?: (() => ModelPlaces | undefined) | undefined;
+  /** Absent where no host serves the thread. */
+  readonly handOff?: OtherAgents | undefined;
   /** Called when another process holds the thread or the store is closed, so that this process can do nothing more. */
   readonly lost: (error: unknown) => void;
 }

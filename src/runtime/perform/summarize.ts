@@ -1,8 +1,7 @@
 import type { Summarizer } from "../../agent/definition/config.ts";
 import { type ProviderModel, qualifiedModelName, staticModels } from "../../agent/definition/language-model.ts";
 import type { Summarize } from "../../agent/directive.ts";
-import type { Usage } from "../../agent/model-call.ts";
-import { recordedUsage } from "../../agent/react/state.ts";
+import { recordedUsage, type Usage } from "../../agent/model-call.ts";
 import { failedSummary, isSummaryOf, NOT_SMALLER } from "../../agent/react/summary-plan.ts";
 import type { Signal } from "../../agent/signal.ts";
 import type { ProjectionMeta } from "../../projection/projection.ts";

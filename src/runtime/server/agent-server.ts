@@ -428,7 +428,7 @@ export class AgentServer<Agent extends AnyAgent = AnyAgent> implements AsyncDisp
     checkToolName(name);
     const { tools } = await factsOf({ [name]: tool }, this.#live.hookLimit);
     const setting = toolSetting(tools[0] as ToolSpec); // one for each tool
-    this.#live.register(name, tool, setting.hash);
+    this.#live.options.registered.set(name, { hash: setting.hash, tool });
     return this.#set("registerTool", setting, options);
   }
 

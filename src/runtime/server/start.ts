@@ -5,23 +5,23 @@ import type { AgentEvent } from "../../agent/event.ts";
 import { type ReactAgent, willOnlyWait } from "../../agent/react/agent.ts";
 import { heldFor } from "../../agent/react/call-context.ts";
 import type { Run } from "../../agent/react/state.ts";
-import type { Signal } from "../../agent/signal.ts";
+import type { Failure, Signal } from "../../agent/signal.ts";
 import { StaleHolderError, ThreadHeldError } from "../../stores/errors.ts";
 import type { Refs } from "../../thread/entry.ts";
 import type { HeddleError } from "../../thread/errors.ts";
 import { isPlainObject, type JsonObject } from "../../thread/json.ts";
 import { ignoreErrorsOf, systemWarn, warnOnce } from "../callbacks.ts";
-import { supplying } from "../live/asks.ts";
+import { becoming, supplying } from "../live/asks.ts";
 import { type Live, newLive, type RemoteCall } from "../live/live.ts";
 import type { RequestValues } from "../live/signal.ts";
 import { Loop } from "../loop.ts";
-import { findModelsAgain, namesOf } from "../model/find-models.ts";
+import { chooseModels, findModelsAgain, namesOf } from "../model/find-models.ts";
 import { moveEarlierOperation, waitingRows } from "../perform/answer.ts";
 import type { AskFunctions } from "../perform/prepare-ask.ts";
 import { followInbox } from "../perform/request-effects.ts";
-import type { PerformedCall, ThreadOptions, TransientValues } from "../perform/scene.ts";
+import { ownModels, type PerformedCall, type ThreadOptions, type TransientValues } from "../perform/scene.ts";
 import { runtimePorts } from "../ports.ts";
-import { RequestError } from "../request/request-error.ts";
+import { failureOf, RequestError } from "../request/request-error.ts";
 import { Holder } from "../session/holder.ts";
 import { loadAgent } from "../session/load.ts";
 import type { NodeLease } from "../session/node-lease.ts";
@@ -51,6 +51,9 @@ export interface StartHooks {
   readonly sent?: ThreadOptions["sent"];
   /** The places of the host for model calls. Default: no limit. */
   readonly modelPlaces?: ThreadOptions["modelPlaces"];
+  /** The agents that the host serves, and called when the thread has another one of them. */
+  readonly agents?: ReadonlyMap<string, AnyAgent> | undefined;
+  readonly became?: ((name: string) => void) | undefined;
   /** Only this process uses the store, so the thread needs no claim. */
   readonly unclaimed?: boolean;
   /** Returns the signal for an open request, instead of `recover`. If it throws, the start fails. */
@@ -141,6 +144,15 @@ async function start<Agent extends AnyAgent>(
       wake: hooks.wake ?? (() => undefined),
       sent: hooks.sent,
       modelPlaces: hooks.modelPlaces,
+      handOff: hooks.agents && {
+        serves: (name) => hooks.agents?.has(name) ?? false,
+        change: async (name, signal) => {
+          const next = hooks.agents?.get(name);
+          if (next === undefined || loop === undefined) return undefined; // `serves` was asked first, and a request runs
+          hooks.became?.(name);
+          return handOver(loop, withSummaryHook({ ...options, agent: next }), signal);
+        },
+      },
       lost: (error) => {
         loop?.stop(0, lostBecause(threadId, error) ?? serverStopped()).catch(() => undefined); // the claim expires
         hooks.lost?.();
@@ -192,7 +204,8 @@ async function openLoop(options: ThreadOptions, first: StartHooks["first"], sign
     // Version 0.1 stored an operation beside the log, only while a request was open.
     if (run !== undefined && holder !== undefined) await moveEarlierOperation(loop.scene, holder.epoch);
     const readPosted = followInbox(loop);
-    await loop.open({ rows: await waitingRows(loop.scene, holder), first: run && asked, given });
+    const rows = await waitingRows(loop.scene, holder);
+    await loop.reply((reply) => ({ type: "opened", rows, first: run && asked, given, reply }));
     readPosted();
     if (agent.thread.firstSeq > 0) await loop.readAhead(explainNext);
     if (run === undefined && asked.type === "resume") await loop.nextAsk(); // it is the request of the server
@@ -200,6 +213,44 @@ async function openLoop(options: ThreadOptions, first: StartHooks["first"], sign
   } catch (error) {
     void loop.stop(0, serverStopped()).catch(() => undefined); // the caller did not get the loop
     throw error;
+  }
+}
+
+/** Gives the open request to another agent, with the values of its ask. */
+async function handOver(
+  loop: Loop,
+  definition: AnyAgent,
+  signal: AbortSignal | undefined,
+): Promise<Failure | undefined> {
+  const { ports, warnOnce: warn, threadId, onError } = loop.options;
+  const { run } = loop.agent.state;
+  if (run === undefined) return undefined;
+  const { requestId, options: asked } = run;
+  try {
+    const settings = await settingsFor(definition, { ports, warn });
+    loop.become(definition, settings);
+    await loop.change(becoming(settings, rulesOf(definition)));
+    const held = heldFor(loop.agent, run);
+    const found = await loop.prepareTools(held);
+    const { context } = loop.scene.scope(requestId);
+    const sources = { options: loop.options, hookLimit: { ports, timeoutMs: definition.hookTimeoutMs, signal } };
+    const scope = { context, state: { threadId, requestId, thread: loop.agent.thread } };
+    const chosen = await chooseModels(sources, undefined, held, scope);
+    loop.setTransient(requestId, { models: chosen?.models ?? ownModels(definition) });
+    const models = chosen && namesOf(chosen);
+    const exactCounter = await loadCounter(loop, asked.contextPolicy ?? held.contextPolicy ?? {}, models?.names[0]);
+    const prompt = await promptFor(sources, held, context);
+    const tools = loop.live.given?.requestId === requestId ? loop.live.given.tools : undefined;
+    await loop.change(supplying(requestId, { ...prompt, context, tools, models, exactCounter, held: found }));
+    return undefined;
+  } catch (error) {
+    const failed = {
+      code: "handoff_failed",
+      message: `The agent ${definition.name} could not be started. See onError.`,
+    };
+    const failure = failureOf(error, failed);
+    if (failure.code === failed.code) onError(error, { code: failed.code, threadId, requestId });
+    return failure;
   }
 }
 
@@ -323,17 +374,12 @@ function tokensOf(agent: AnyAgent, threadId: string, ports: TokenPorts): Tokens 
 }
 
 function startOf(agent: ReactAgent, { definition, tokens, holder }: ThreadOptions): Live {
-  const { recover, busy, onRequestEnd } = definition;
-  const postsCommands = holder !== undefined;
-  const reportsEnds = onRequestEnd !== undefined;
-  const rules = {
-    recover,
-    queuesAsks: busy === "queue",
-    mintsTokens: tokens !== undefined,
-    postsCommands,
-    reportsEnds,
-  };
+  const rules = { ...rulesOf(definition), mintsTokens: tokens !== undefined, postsCommands: holder !== undefined };
   return { ...newLive(agent, rules), environment: environmentIn(agent) };
+}
+
+function rulesOf({ recover, busy, onRequestEnd }: AnyAgent): Pick<Live, "recover" | "queuesAsks" | "reportsEnds"> {
+  return { recover, queuesAsks: busy === "queue", reportsEnds: onRequestEnd !== undefined };
 }
 
 /** The environment of the last recorded call, and whether it has changed before. The search ends at two different ones. */

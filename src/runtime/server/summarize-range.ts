@@ -1,4 +1,4 @@
-import { addUsage, type Usage } from "../../agent/model-call.ts";
+import { addUsage, recordedUsage, type Usage } from "../../agent/model-call.ts";
 import type { ReactAgent } from "../../agent/react/agent.ts";
 import {
   counterFor,
@@ -8,7 +8,6 @@ import {
   systemPromptOf,
   toolsFor,
 } from "../../agent/react/call-context.ts";
-import { recordedUsage } from "../../agent/react/state.ts";
 import { CANCELLED, type SummaryPlan, summaryPlan } from "../../agent/react/summary-plan.ts";
 import { ProjectionError } from "../../projection/error.ts";
 import { ContextPolicy } from "../../projection/policy/policy.ts";

@@ -3,6 +3,7 @@ import type { InferInput, InputSchema } from "../../agent/definition/schema.ts";
 import { type AnyTool, childResult, type Tool, type ToolResult, type Tools } from "../../agent/definition/tool.ts";
 import { contentOf } from "../../projection/transcript/payload.ts";
 import type { Content } from "../../thread/message.ts";
+import { receiverOf } from "./handoff.ts";
 
 /** The description of the agent for a model, and how the arguments of a call become an ask. */
 export interface AgentToolOptions<Schema extends InputSchema = InputSchema>
@@ -61,10 +62,10 @@ export function agentOfTool(tool: AnyTool | undefined): AnyAgent | undefined {
   return tool === undefined ? undefined : (tool as { readonly [AGENT]?: AnyAgent })[AGENT]; // `agentTool` has set it
 }
 
-/** The agents that these tools ask, and the agents that those ask. */
+/** The agents that these tools ask or hand over to, and those of their tools. */
 export function agentsInTools(tools: Tools): readonly AnyAgent[] {
   return Object.values(tools).flatMap((tool) => {
-    const agent = agentOfTool(tool);
+    const agent = agentOfTool(tool) ?? receiverOf(tool)?.agent;
     return agent === undefined ? [] : [agent, ...agentsInTools(agent.tools)];
   });
 }

@@ -12,5 +12,5 @@ export const ASKED_ELSEWHERE: EntryInput = askEntry(
   { requestId: "req_other", runId: "run_other", lane: "default", refs: {} },
   { content: "And 3+3?" },
   {},
-  "calculator",
+  { agent: "calculator" },
 );

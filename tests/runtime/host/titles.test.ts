@@ -1,4 +1,5 @@
-import { type AnyAgent, memoryStore, type ThreadStore, type TitleOptions } from "heddle";
+import { type AnyAgent, memoryStore, type ThreadStore } from "heddle";
+import type { TitleOptions } from "heddle/core";
 import { scriptedModel } from "heddle/testing";
 import { expect, test, vi } from "vitest";
 import { agentOf, house, PAY } from "./support/hosts.ts";

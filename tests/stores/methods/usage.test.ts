@@ -3,8 +3,7 @@ import { type EntryInput, memoryStore, type ThreadStore } from "heddle";
 import { defineStore, MemoryDatabase } from "heddle/store";
 import { note, user } from "heddle/testing";
 import { describe, expect, test } from "vitest";
-import { addUsage, type Usage } from "../../../src/agent/model-call.ts";
-import { recordedUsage } from "../../../src/agent/react/state.ts";
+import { addUsage, recordedUsage, type Usage } from "../../../src/agent/model-call.ts";
 import { memoryDriver } from "../../../src/stores/memory-store.ts";
 
 describe("usage", () => {

@@ -1,0 +1,276 @@
+import {
+  AgentServer,
+  type AnyAgent,
+  defineAgent,
+  defineTool,
+  handoff,
+  memoryStore,
+  type ThreadStore,
+  type ToolOptions,
+} from "heddle";
+import { faultStore } from "heddle/testing";
+import { expect, test } from "vitest";
+import { type Rules, ruleModel } from "../../simulation/kills/rule-model.ts";
+import { clockwork } from "../support/clockwork.ts";
+import { logOf, resultsIn } from "./support/family.ts";
+import { agentOf, anything, house } from "./support/hosts.ts";
+
+interface Shown {
+  readonly agent: string;
+  readonly prompt: string;
+}
+
+/** An agent whose model answers by rules, and keeps what it was shown. */
+function ruled(name: string, shown: Shown[], rules: Rules, config: object = {}): AnyAgent {
+  const model = ruleModel((prompt) => {
+    shown.push({ agent: name, prompt });
+    return rules(prompt);
+  });
+  return defineAgent({ systemPrompt: `You are ${name}.`, ...config, name, model }) as AnyAgent;
+}
+
+const DESCRIPTION = "Questions about invoices";
+
+/** A front desk that hands every question to billing, which looks an invoice up. */
+function desk(shown: Shown[] = [], ofFront: object = {}, ofBilling: object = {}): { readonly front: AnyAgent } {
+  const lookUp = { inputSchema: anything, repeatable: true, execute: () => "paid in May" };
+  const rules: Rules = (prompt) =>
+    prompt.includes("paid in May") ? "It was paid in May." : { calls: [["lookUp", 0]] };
+  const billing = ruled("billing", shown, rules, { tools: { lookUp }, ...ofBilling });
+  const tools = { toBilling: handoff(billing, { description: DESCRIPTION }) };
+  return { front: ruled("front", shown, () => ({ calls: [["toBilling", 0]] }), { tools, ...ofFront }) };
+}
+
+test("an agent hands a request over, and the next agent answers it with its own prompt and tools", async () => {
+  const shown: Shown[] = [];
+  const { host: make, end, store, warnings } = await house();
+  const host = make({ agents: desk(shown, { systemPrompt: () => "You are front." }) });
+  const request = await end(host.ask("thread_1", "Is my invoice paid?", { agent: "front" }));
+  const events = Array.fromAsync(request.events());
+  expect((await end(request.result)).text).toBe("It was paid in May.");
+  expect(shown.map(({ agent }) => agent)).toEqual(["front", "billing", "billing"]);
+  expect(shown[1]?.prompt).toContain("You are billing.");
+  expect(shown[1]?.prompt).not.toContain("You are front.");
+  expect(shown[1]?.prompt).toContain("Is my invoice paid?");
+  const kinds = (await end(events)).map(({ kind }) => kind);
+  expect([kinds.filter((kind) => kind === "llm_started").length, kinds.at(-1)]).toEqual([3, "request_completed"]);
+  const log = await logOf(store, "thread_1");
+  expect(log.flatMap(({ payload }) => Reflect.get(payload, "handoff") ?? [])).toEqual(["billing"]);
+  expect(warnings.filter((warning) => !warning.includes("window"))).toEqual([]); // no change of the prompt is reported
+  await end(host.stop());
+});
+
+test("later asks go to the agent that has the thread, also of callers that name its first agent", async () => {
+  const shown: Shown[] = [];
+  const { host: make, end, store } = await house();
+  const agents = { ...desk(shown), other: agentOf(["No."], { name: "other" }) };
+  let host = make({ agents });
+  const asked = async (options: object): Promise<string> =>
+    (await end((await end(host.ask("thread_1", "And now?", options))).result)).text;
+  await asked({ agent: "front" });
+  await asked({});
+  await asked({ agent: "front" });
+  await end(host.stop());
+  host = make({ agents }); // reads the agent from the log
+  await asked({ agent: "front" });
+  await asked({ agent: "billing" });
+  await expect(end(host.ask("thread_1", "And now?", { agent: "other" }))).rejects.toMatchObject({
+    code: "agent_mismatch",
+  });
+  expect(shown.map(({ agent }) => agent)).toEqual(["front", ...Array<string>(6).fill("billing")]);
+  const asks = (await logOf(store, "thread_1")).filter(({ payload }) => Reflect.get(payload, "role") === "user");
+  const named = asks.map(({ payload }) => [Reflect.get(payload, "agent"), Reflect.get(payload, "startedBy")]);
+  expect(named).toEqual([["front", undefined], ...Array<unknown>(4).fill(["billing", "front"])]);
+  await end(host.stop());
+});
+
+test("agents that hand over to each other are named, and the one that has the thread last stays", async () => {
+  const shown: Shown[] = [];
+  const once =
+    (name: string, words: string): Rules =>
+    (prompt) =>
+      prompt.split(`is with ${name} now`).length > 1 ? words : { calls: [[`to_${name}`, 0]] };
+  const back = handoff("front", { description: "Everything else" });
+  const billing = ruled("billing", shown, once("front", "Bye."), { tools: { to_front: back } });
+  const tools = { to_billing: handoff(billing, { description: DESCRIPTION }) };
+  const front = ruled("front", shown, once("billing", "Hello again."), { tools });
+  const { host: make, end } = await house();
+  const host = make({ agents: { front } });
+  const request = await end(host.ask("thread_1", "Go."));
+  expect((await end(request.result)).text).toBe("Hello again.");
+  expect(shown.map(({ agent }) => agent)).toEqual(["front", "billing", "front"]);
+  await end(host.stop());
+});
+
+test("of two handoffs in one answer the first counts, and the model reads why the other did not", async () => {
+  const shown: Shown[] = [];
+  const billing = ruled("billing", shown, () => "Billing here.");
+  const sales = ruled("sales", shown, () => "Sales here.");
+  const tools = {
+    billing: handoff(billing, { description: "Invoices" }),
+    sales: handoff(sales, { description: "Offers" }),
+  };
+  const front = ruled("front", shown, () => ({ calls: [["billing", 0], ["sales", 1]] }), { tools }); // biome-ignore format: one line
+  const { host: make, end, store } = await house();
+  const host = make({ agents: { front } });
+  const request = await end(host.ask("thread_1", "Go."));
+  expect((await end(request.result)).text).toBe("Billing here.");
+  const results = resultsIn(await logOf(store, "thread_1"));
+  expect(results[0]).toEqual(["billing", "The conversation is with billing now."]);
+  expect(results[1]?.[1]).toContain("another call has handed the conversation over");
+  await end(host.stop());
+});
+
+test("a handoff without a host, or to an agent that the host does not serve, is an error for the model", async () => {
+  const rules: Rules = (prompt) => (prompt.includes("cannot be handed over") ? "I answer." : { calls: [["on", 0]] });
+  const front = ruled("front", [], rules, { tools: { on: handoff("nowhere", { description: "On" }) } });
+  const { host: make, end, store, ports } = await house();
+  const host = make({ agents: { front } });
+  const request = await end(host.ask("thread_1", "Go."));
+  expect((await end(request.result)).text).toBe("I answer.");
+  expect(resultsIn(await logOf(store, "thread_1"))[0]?.[1]).toContain("unknown_agent");
+  await end(host.stop());
+  const server = await end(AgentServer.start({ agent: front, store, ports, threadId: "thread_2" }));
+  const alone = await end(server.ask("Go."));
+  expect((await end(alone.result)).text).toBe("I answer.");
+  expect(resultsIn(await logOf(store, "thread_2"))[0]?.[1]).toContain("agent_tool_needs_host");
+  await end(server.stop());
+});
+
+test("the context and the tools of an ask stay, and what it says of the calls was for its own agent", async () => {
+  const shown: Shown[] = [];
+  const seen: unknown[] = [];
+  const execute = (_: unknown, { context }: ToolOptions<{ readonly user: string }>): string => {
+    seen.push(context.user);
+    return "paid in May";
+  };
+  const lookUp = defineTool({ inputSchema: anything, execute });
+  const prompt = ({ user }: { readonly user: string }): string => `You are billing, for ${user}.`;
+  const { front } = desk(shown, { modes: { brief: { systemPrompt: "Brief." } } }, { tools: {}, systemPrompt: prompt });
+  const { host: make, end } = await house();
+  const host = make({ agents: { front } });
+  const options = {
+    context: { user: "Ada" },
+    tools: { lookUp },
+    allowedTools: ["toBilling"],
+    mode: "brief",
+    toolChoice: "none",
+  };
+  const request = await end(host.ask("thread_1", "Is it paid?", { agent: "front", ...options } as object));
+  expect((await end(request.result)).text).toBe("It was paid in May.");
+  expect(seen).toEqual(["Ada"]);
+  expect(shown[1]?.prompt).toContain("You are billing, for Ada.");
+  await end(host.stop());
+});
+
+test("a next agent that cannot start fails the request, and the thread is usable", async () => {
+  let isBroken = true;
+  const systemPrompt = (): string => {
+    if (isBroken) throw new Error("no prompt");
+    return "You are billing.";
+  };
+  const { host: make, end } = await house();
+  const host = make({ agents: desk([], {}, { systemPrompt }) });
+  const request = await end(host.ask("thread_1", "Is it paid?", { agent: "front" }));
+  await expect(end(request.result)).rejects.toMatchObject({
+    code: "request_failed",
+    failure: { code: "system_prompt_failed" },
+  });
+  isBroken = false;
+  const again = await end(host.continueRequest("thread_1", request.id));
+  expect((await end(again.result)).text).toBe("It was paid in May.");
+  await end(host.stop());
+});
+
+test("a request is cancelled while its next agent starts", async () => {
+  const hangs = Promise.withResolvers<void>();
+  const systemPrompt = (): Promise<string> => {
+    hangs.resolve();
+    return new Promise(() => undefined);
+  };
+  const { host: make, end } = await house();
+  const host = make({ agents: desk([], {}, { systemPrompt }) });
+  const request = await end(host.ask("thread_1", "Is it paid?", { agent: "front" }));
+  const result = expect(request.result).rejects.toMatchObject({ code: "request_cancelled" });
+  await end(hangs.promise);
+  await end(host.cancel("thread_1"));
+  await end(result);
+  await end(host.stop());
+});
+
+test("a handoff that a person approves in another process", async () => {
+  const shown: Shown[] = [];
+  const { host: make, end } = await house();
+  const billing = ruled("billing", shown, () => "Billing here.");
+  const tools = { on: handoff(billing, { description: DESCRIPTION, needsApproval: true }) };
+  const agents = { front: ruled("front", shown, () => ({ calls: [["on", 0]] }), { tools }), billing };
+  const first = make({ agents });
+  const request = await end(first.ask("thread_1", "Go.", { agent: "front" }));
+  await end(request.settled());
+  await end(first.stop());
+  const second = make({ agents });
+  const [waiting] = await end(second.waiting("thread_1"));
+  await end(second.approve("thread_1", waiting?.toolCallId ?? ""));
+  expect((await end(second.result("thread_1", request.id))).text).toBe("Billing here.");
+  expect(shown.map(({ agent }) => agent)).toEqual(["front", "billing"]);
+  await end(second.stop());
+});
+
+/** The agents of the threads that a worker takes. It releases them. */
+async function taken(store: ThreadStore): Promise<readonly unknown[]> {
+  const lease = await store.leases?.start({ node: "worker", ttlMs: 1_000 });
+  const rows = lease === undefined ? [] : ((await store.runnable?.take({ lease, limit: 10 })) ?? []);
+  for (const { threadId, epoch } of rows) await store.release(threadId, epoch);
+  return rows.map(({ agent }) => agent);
+}
+
+/** Plays a handoff in a process that is killed at a write. Answers the number of writes. */
+async function played(n: number, when: "before" | "after"): Promise<number> {
+  const clock = clockwork();
+  const store = memoryStore({ clock: clock.ports.clock });
+  const { host: make, end, pass } = await house(store, clock);
+  const faulty = faultStore(store, {
+    plan: (write) => (write.n === n ? { type: "crash", when } : undefined),
+    after: clock.ports.after,
+  });
+  const first = make({ agents: desk(), store: faulty });
+  let isOver = false;
+  void first
+    .ask("thread_1", "Is it paid?", { requestId: "req_1", agent: "front" })
+    .then(({ result }) => result)
+    .then(
+      () => (isOver = true),
+      () => undefined,
+    );
+  while (!isOver && !faulty.isCrashed) await pass(10);
+  const { length } = faulty.writes;
+  faulty.crash();
+  await end(first.stop({ graceMs: 0 }).catch(() => undefined));
+
+  await pass(20_000); // the lease of the killed process ends
+  const log = await logOf(store, "thread_1");
+  const isHandedOver = log.some(({ payload }) => "handoff" in payload) && !log.some(({ payload }) => "end" in payload);
+  const where = `killed ${when} write ${n}`;
+  if (isHandedOver) expect(await taken(store), where).toEqual(["billing"]);
+  const second = make({ agents: desk() });
+  second.work();
+  const again = await end(second.ask("thread_1", "Is it paid?", { requestId: "req_1", agent: "front" }));
+  expect((await end(again.result)).text, where).toBe("It was paid in May.");
+  const whole = await logOf(store, "thread_1");
+  expect(
+    resultsIn(whole).map(([name]) => name),
+    where,
+  ).toEqual(["toBilling", "lookUp"]);
+  expect(
+    whole.filter(({ payload }) => "end" in payload),
+    where,
+  ).toHaveLength(1);
+  await end(second.stop());
+  return length;
+}
+
+test("killed at every write of a request that is handed over, it ends once, by the next agent", async () => {
+  const writes = await played(Number.POSITIVE_INFINITY, "before");
+  expect(writes).toBeGreaterThan(5);
+  for (let n = 1; n <= writes; n++) for (const when of ["before", "after"] as const) await played(n, when);
+});
