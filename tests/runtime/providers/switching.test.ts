@@ -1,6 +1,8 @@
+import { AgentHost, defineAgent, handoff } from "heddle";
 import { describe, expect, test } from "vitest";
 import { APIS, EVERY_WAY, modelAt, WAYS } from "./support/models.ts";
-import { expectAccepted, proveBodies, stage, weatherIn } from "./support/stage.ts";
+import { expectAccepted, proveBodies, stage, WEATHER, weatherIn } from "./support/stage.ts";
+import { THREAD } from "./support/thread.ts";
 
 // What one model thought is nobody else's, and what changes before it makes it worthless.
 
@@ -47,6 +49,28 @@ describe.each(EVERY_WAY)("$api, $way", (setting) => {
     await ask();
     expect(provider.requests.filter(({ accepted }) => !accepted)).toEqual([]);
     expect(await proveBodies(scene)).toBe(14);
+  });
+
+  test("a handoff in a request, and back in the next one", async () => {
+    const scene = await stage({ ...setting, options: { bindThinking: true } });
+    const { provider, model, streaming, store, warnings } = scene;
+    const plain = { model, streaming, contextPolicy: { maxInputTokens: 8000 } };
+    const back = { front: handoff("front", { description: "All else" }) };
+    const billing = defineAgent({ ...plain, name: "billing", systemPrompt: "You know bills.", tools: back });
+    const tools = { ...WEATHER, billing: handoff(billing, { description: "Bills" }) };
+    const front = defineAgent({ ...plain, name: "front", systemPrompt: "You greet.", tools });
+    const host = AgentHost.create({ agents: [front, billing], store, warn: (message) => void warnings.push(message) });
+    const asked = async (text: string): Promise<string> =>
+      (await (await host.ask(THREAD, text, { agent: "front" })).result).text;
+    const handed = { thinking: "For billing.", text: "A moment.", calls: [{ name: "billing", arguments: {} }] };
+    provider.answer(thoughtful, handed, { thinking: "A bill.", text: "It is paid." });
+    expect(await asked("Weather, and my bill?")).toBe("It is paid.");
+    const returned = { thinking: "No bill.", text: "A moment.", calls: [{ name: "front", arguments: {} }] };
+    provider.answer(returned, thoughtful, last);
+    expect(await asked("Weather?")).toContain("Sunny.");
+    await host.stop();
+    expectAccepted(scene);
+    expect(await proveBodies(scene)).toBe(6);
   });
 
   test("a cancel while tools run", async () => {
