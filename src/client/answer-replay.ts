@@ -15,6 +15,8 @@ interface ReplayedBlock extends Block {
 
 interface Replay {
   steps: number;
+  /** The blocks of the step that were shown before. */
+  readonly before: readonly Block[];
   readonly blocks: ReplayedBlock[];
   /** The other chunks that are shown and were not replayed yet. */
   readonly others: string[];
@@ -38,6 +40,8 @@ export class AnswerReplay {
   /** The other chunks of the last step, as text. */
   #others: string[] = [];
   #replay: Replay | undefined;
+  /** The last position that the server gave, and the number of steps that were shown before it. */
+  #position: { readonly id: string; readonly steps: number } | undefined;
   /** The last step began in a message that the page had before. */
   #isContinued: boolean;
 
@@ -48,16 +52,22 @@ export class AnswerReplay {
     this.#isContinued = steps > 0;
   }
 
-  /** The next stream begins with the first chunk of the answer. */
-  restart(): void {
-    this.#replay = { steps: 0, blocks: [], others: [...this.#others], chunks: [] };
+  /** Where the server may continue, as the id of an event. */
+  get position(): string | undefined {
+    return this.#position?.id;
   }
 
-  /** The chunks to show for a chunk of the stream. */
-  take(chunk: UIChunk): readonly UIChunk[] {
+  /** The next stream begins with the first chunk of the answer, or at the position. */
+  restart(): void {
+    this.#replay = { steps: 0, before: [...this.#blocks], blocks: [], others: [...this.#others], chunks: [] };
+  }
+
+  /** The chunks to show for a chunk of the stream. `id`: that of its event. */
+  take(chunk: UIChunk, id?: string): readonly UIChunk[] {
     const replay = this.#replay;
+    if (chunk.type === "start-step" && id !== undefined) this.#position = { id, steps: replay?.steps ?? this.#steps };
     if (replay === undefined) return this.#show(chunk);
-    if (chunk.type === "start") return this.#restarted(chunk);
+    if (chunk.type === "start") return this.#restarted(chunk, replay, id);
     if (chunk.type === "start-step") replay.steps += 1;
     const isLast = replay.steps === this.#steps;
     const before = ENDS_STEP.has(chunk.type) && this.#lacksShown(replay, chunk) ? this.#discard(replay.chunks) : [];
@@ -70,7 +80,8 @@ export class AnswerReplay {
     return isLast && chunk.type !== "start-step" ? this.#compare(chunk, replay) : [];
   }
 
-  #restarted(chunk: Extract<UIChunk, { type: "start" }>): readonly UIChunk[] {
+  #restarted(chunk: Extract<UIChunk, { type: "start" }>, replay: Replay, id: string | undefined): readonly UIChunk[] {
+    if (id !== undefined && id === this.#position?.id) replay.steps = this.#position.steps;
     if (this.messageId === undefined || chunk.messageId === this.messageId) {
       return this.messageId === undefined ? this.#show(chunk) : [];
     }
@@ -81,14 +92,14 @@ export class AnswerReplay {
   }
 
   /** Whether the replayed step has ended, and lacks something that the page already shows of this step. */
-  #lacksShown({ steps, blocks, chunks }: Replay, { type }: UIChunk): boolean {
+  #lacksShown({ steps, before, blocks, chunks }: Replay, { type }: UIChunk): boolean {
     const isLast = steps === this.#steps && type !== "start-step";
     if (!isLast && !(type === "start-step" && steps === this.#steps + 1)) return false;
     const isReplayed = (block: Block): boolean =>
       block.type === "tool-input"
         ? chunks.some((chunk) => "toolCallId" in chunk && chunk.toolCallId === block.id)
         : blocks.some(({ shown }) => shown === block);
-    return this.#isContinued || !this.#blocks.every(isReplayed);
+    return this.#isContinued || !before.every(isReplayed);
   }
 
   #compare(chunk: UIChunk, replay: Replay): readonly UIChunk[] {

@@ -142,7 +142,7 @@ class HttpTransport implements ThreadTransport {
   }
 
   async reconnectToStream({ chatId, abortSignal, headers }: ReconnectOptions): Promise<ReadableStream<UIChunk> | null> {
-    const response = await this.#stream(chatId, undefined, abortSignal, headers).catch((error: unknown) => {
+    const response = await this.#stream(chatId, {}, abortSignal, headers).catch((error: unknown) => {
       if (ChatError.isInstance(error) && error.code === "thread_held") return undefined; // another process runs it
       throw error;
     });
@@ -208,12 +208,12 @@ class HttpTransport implements ThreadTransport {
     replay: AnswerReplay,
   ): AsyncGenerator<UIChunk, void> {
     for (let response = first; ; ) {
-      for await (const { data } of serverEvents(response, signal)) {
+      for await (const { data, id } of serverEvents(response, signal)) {
         if (data === "[DONE]") return;
-        yield* replay.take(JSON.parse(data) as UIChunk); // of our server
+        yield* replay.take(JSON.parse(data) as UIChunk, id); // of our server
       }
       if (signal.aborted) return;
-      response = await this.#stream(chatId, replay.messageId, signal);
+      response = await this.#stream(chatId, replay, signal);
       if (response.status === 204) return;
       replay.restart();
     }
@@ -239,11 +239,12 @@ class HttpTransport implements ThreadTransport {
 
   #stream(
     chatId: string,
-    messageId: string | undefined,
+    { messageId, position }: Partial<Pick<AnswerReplay, "messageId" | "position">>,
     signal?: AbortSignal,
     headers?: HeaderValues,
   ): Promise<Response> {
-    const query = messageId === undefined ? "" : `?message=${encodeURIComponent(messageId)}`;
+    const after = position === undefined ? "" : `&after=${encodeURIComponent(position)}`;
+    const query = messageId === undefined ? "" : `?message=${encodeURIComponent(messageId)}${after}`;
     return this.#get(`${pathOf(chatId)}/stream${query}`, { signal, headers });
   }
 
@@ -359,6 +360,7 @@ async function errorOf(response: Response): Promise<ChatError> {
 
 interface ServerEvent {
   readonly event: string | undefined;
+  readonly id: string | undefined;
   readonly data: string;
 }
 
@@ -376,7 +378,7 @@ async function* serverEvents({ body }: Response, signal: AbortSignal): AsyncGene
         const field = (name: string) =>
           block.split("\n").flatMap((line) => (line.startsWith(`${name}: `) ? [line.slice(name.length + 2)] : []));
         const data = field("data");
-        if (data.length > 0) yield { event: field("event")[0], data: data.join("\n") };
+        if (data.length > 0) yield { event: field("event")[0], id: field("id")[0], data: data.join("\n") };
       }
     }
   } catch (error) {

@@ -1,6 +1,6 @@
 import { readUIMessageStream, type UIMessageChunk } from "ai";
 import { AgentServer, memoryStore } from "heddle";
-import { type UIChunk, uiMessageStream } from "heddle/ai-sdk";
+import { type UIChunk, uiMessageStream, uiMessageStreamResponse } from "heddle/ai-sdk";
 import type { ScriptedStep } from "heddle/testing";
 import { expect, test } from "vitest";
 import { AnswerReplay } from "../../src/client/answer-replay.ts";
@@ -104,4 +104,67 @@ test("a stream that continues a message of the page is shown whole after a cut",
   replay.restart();
   const again = chunks.flatMap((chunk) => replay.take(chunk));
   expect(await shown([...before, ...first, ...again])).toEqual(await shown(chunks));
+});
+
+/** The chunks of a response, with the ids of their events. */
+async function eventsOf(response: Response): Promise<readonly (readonly [UIChunk, string | undefined])[]> {
+  const blocks = (await response.text()).split("\n\n").filter((block) => block.includes("data: {"));
+  return blocks.map((block) => [JSON.parse(block.split("data: ")[1] ?? ""), /^id: (.*)$/m.exec(block)?.[1]]);
+}
+
+test.each([undefined, 6] as const)(
+  "a stream that continues at the last id is shown once, client %s",
+  async (client) => {
+    const calls = (id: string) => ({ text: `Step ${id}.`, calls: [{ id, name: "add", arguments: {} }] });
+    const script = [calls("c1"), calls("c2"), "The sum of both is four."];
+    const server = await AgentServer.start({ agent: agentOf(script, { tools }), store: memoryStore() });
+    const request = await server.ask("2+2?");
+    const stream = { messageId: "a/1", ...(client && { client }) };
+    const first = await eventsOf(uiMessageStreamResponse(request, stream));
+    const whole = await shown(first.map(([chunk]) => chunk));
+    const ids = new Set(first.flatMap(([, id]) => id ?? []));
+    expect([...ids]).toEqual(["a%2F1/0", "a%2F1/1", "a%2F1/2"]);
+    for (const at of first.keys()) {
+      const replay = new AnswerReplay({ isFor6: client === 6 });
+      const cut = first.slice(0, at + 1);
+      const before = cut.flatMap(([chunk, id]) => replay.take(chunk, id));
+      const lastEventId = cut.findLast(([, id]) => id !== undefined)?.[1];
+      expect(replay.position).toBe(lastEventId);
+      replay.restart();
+      const again = await eventsOf(uiMessageStreamResponse(request, { ...stream, lastEventId }));
+      const steps = Number(lastEventId?.split("/")[1] ?? 0);
+      expect(again.filter(([{ type }]) => type === "start-step")).toHaveLength(3 - steps);
+      expect(again.slice(0, 2).map(([{ type }]) => type)).toEqual(["start", "start-step"]);
+      const after = again.flatMap(([chunk, id]) => replay.take(chunk, id));
+      expect(after.map(({ type }) => type)).not.toContain("reset-step");
+      expect(await shown([...before, ...after]), `cut after ${JSON.stringify(first[at])}`).toEqual(whole);
+    }
+    const beyond = await eventsOf(uiMessageStreamResponse(request, { ...stream, lastEventId: "a%2F1/9" }));
+    expect(beyond.map(([{ type }]) => type)).toEqual(["start", "finish"]);
+    for (const lastEventId of ["b/1", "a%2F1", "a%2F1/x", "1", "", null]) {
+      const again = await eventsOf(uiMessageStreamResponse(request, { ...stream, lastEventId }));
+      expect(again).toEqual(first);
+    }
+    await server.stop();
+  },
+);
+
+test("the steps of a stream that continues a message have the numbers that they have in the whole answer", async () => {
+  const pay = { inputSchema: anything, needsApproval: true, execute: () => "paid" };
+  const script = [{ text: "I pay.", calls: [{ id: "c1", name: "pay", arguments: {} }] }, "Paid."];
+  const server = await AgentServer.start({ agent: agentOf(script, { tools: { pay } }), store: memoryStore() });
+  const request = await server.ask("Pay.");
+  const seen = await Array.fromAsync(request.events({ until: "waiting" }));
+  const stream = { messageId: "a1", after: seen.at(-1)?.seq };
+  await server.approve("c1");
+  const first = await eventsOf(uiMessageStreamResponse(request, stream));
+  const replay = new AnswerReplay({ steps: 1 });
+  const cut = first.findIndex(([{ type }]) => type === "text-delta");
+  const before = first.slice(0, cut + 1).flatMap(([chunk, id]) => replay.take(chunk, id));
+  expect(replay.position).toBe("a1/1");
+  replay.restart();
+  const again = await eventsOf(uiMessageStreamResponse(request, { messageId: "a1", lastEventId: replay.position }));
+  const after = again.flatMap(([chunk, id]) => replay.take(chunk, id));
+  expect([...before, ...after]).toEqual(first.map(([chunk]) => chunk));
+  await server.stop();
 });

@@ -13,6 +13,8 @@ import type { PageChat } from "../runtime/ui-messages/clients.ts";
 class TestServer {
   readonly store: ThreadStore = memoryStore();
   readonly posts: unknown[] = [];
+  /** What pages have read, for each request. */
+  readonly read: string[] = [];
   #host: AgentHost;
   #handler: (request: Request) => Promise<Response>;
   readonly #connections = new Set<() => void>();
@@ -50,7 +52,11 @@ class TestServer {
           void reader.cancel();
         });
         void (async () => {
-          for (let next = await reader.read(); !next.done; next = await reader.read()) controller.enqueue(next.value);
+          const at = this.read.push("") - 1;
+          for (let next = await reader.read(); !next.done; next = await reader.read()) {
+            this.read[at] += new TextDecoder().decode(next.value);
+            controller.enqueue(next.value);
+          }
           if (this.#connections.delete(cut)) controller.close();
         })().catch(() => undefined);
       },
@@ -180,6 +186,24 @@ describe.each([6, 7] as const)("a page with the client of AI SDK %i", (version) 
     await sent;
     expect(tab.texts()).toBe("Count. | One two three.");
     expect(new Set(tab.chat.statuses)).toEqual(new Set(["submitted", "streaming", "ready"]));
+    await isAsReloaded(server, tab, version);
+  });
+
+  test("is sent again only the step in which the connection was lost", async () => {
+    const clock = new HandClock();
+    const looks = { text: "I look.", calls: [{ id: "c1", name: "see" }] };
+    const server = new TestServer(agentWith([looks, slowly("One ", "two.")], clock));
+    const tab = tabOn(server, version);
+    const sent = tab.chat.sendMessage({ text: "Count." });
+    await expect.poll(tab.texts).toBe("Count. | I look. / One ");
+    const { length } = server.read;
+    server.cut();
+    const again = (): string => server.read.slice(length).join("");
+    await expect.poll(again).toContain("One ");
+    expect(again()).not.toContain("I look.");
+    clock.pass(1);
+    await sent;
+    expect(tab.texts()).toBe("Count. | I look. / One two.");
     await isAsReloaded(server, tab, version);
   });
 

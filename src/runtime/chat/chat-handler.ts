@@ -42,7 +42,7 @@ export interface ChatHandlerOptions<Agent extends AnyAgent = AnyAgent> {
       ) => ChatTurnOptions<Agent> | undefined | Promise<ChatTurnOptions<Agent> | undefined>)
     | undefined;
   /** The options of each stream, such as `client` and `onError`. Default: none. */
-  readonly stream?: Omit<UIMessageStreamOptions, "after" | "thread" | "messageId"> | undefined;
+  readonly stream?: Omit<UIMessageStreamOptions, "after" | "thread" | "messageId" | "lastEventId"> | undefined;
   /** The size of the largest body. Default 4 MiB. */
   readonly maxBodyBytes?: number | undefined;
   /** Other origins whose pages may call it, such as `https://app.example.com`. Default: none, only its own host. */
@@ -117,11 +117,11 @@ export function chatHandler<Agent extends AnyAgent>(options: ChatHandlerOptions<
 async function serve<Agent extends AnyAgent>(
   { host, ask, stream: given }: ChatHandlerOptions<Agent>,
   request: Request,
-  { action, threadId, body, messageId: resumed, client }: ChatRequest,
+  { action, threadId, body, messageId: resumed, lastEventId, client }: ChatRequest,
   by: string | undefined,
 ): Promise<Response> {
   const stream = { ...given, ...(client !== undefined && { client }) };
-  const streamed = ({ request: asked, joined, ...turn }: ChatTurn) =>
+  const streamed = ({ request: asked, joined, ...turn }: ChatTurn & Pick<UIMessageStreamOptions, "lastEventId">) =>
     uiMessageStreamResponse(asked, { ...stream, ...turn, ...(joined && { headers: { "x-heddle-joined": "1" } }) });
   const call = (): string => requiredText(body, "toolCallId");
   const decision = { by, ...(typeof body["reason"] === "string" && { reason: body["reason"] }) };
@@ -135,7 +135,7 @@ async function serve<Agent extends AnyAgent>(
     }
     case "stream": {
       const turn = await resumeTurn(host, threadId, { messageId: resumed });
-      return turn === undefined ? new Response(null, { status: 204 }) : streamed(turn);
+      return turn === undefined ? new Response(null, { status: 204 }) : streamed({ ...turn, lastEventId });
     }
     case "messages":
       return Response.json(await shown(host, threadId, stream, client !== undefined));

@@ -26,6 +26,8 @@ export interface ChatRequest {
   readonly body: JsonObject;
   /** The answer to stream again. */
   readonly messageId?: string | undefined;
+  /** The id of the last event of a stream that a page has lost. */
+  readonly lastEventId?: string | undefined;
   /** The version of the AI SDK in the page, if the request says it. */
   readonly client?: UIClientVersion | undefined;
 }
@@ -49,13 +51,10 @@ export async function readChatRequest(request: Request, limits: ChatRequestLimit
   if (method === "GET" || method === "HEAD") {
     const action = READS.find((one) => one === last);
     if (action === undefined || threadId === undefined) throw notFound();
-    return {
-      action,
-      threadId: decoded(threadId),
-      body: {},
-      messageId: url.searchParams.get("message") ?? undefined,
-      ...client,
-    };
+    const lastEventId = request.headers.get("last-event-id") ?? url.searchParams.get("after") ?? undefined;
+    const [, answer] = /^([^/]+)\/\d+$/.exec(lastEventId ?? "") ?? [];
+    const messageId = url.searchParams.get("message") ?? (answer && decoded(answer));
+    return { action, threadId: decoded(threadId), body: {}, messageId, lastEventId, ...client };
   }
   if (method !== "POST") {
     const message = `A chat handler takes GET and POST, and this is ${method}.`;

@@ -60,6 +60,11 @@ export interface UIMessageStreamOptions {
   /** Continues a message that the client has: only events with a greater seq are streamed. See `chatTurn`. Default 0. */
   readonly after?: number | undefined;
   /**
+   * For a page that lost the stream: the id of the last event with an id that it has got. The stream begins with the step that was
+   * running then, in any process. Of another answer, or without an id: from the first step. Default: none.
+   */
+  readonly lastEventId?: string | null | undefined;
+  /**
    * The thread of the request. Results are streamed in the order of the calls, so a call that waits for an approval or an answer
    * delays those after it. With the thread, these results are streamed before the stream ends. Default: none.
    */
@@ -75,6 +80,7 @@ export const STREAM_OPTIONS: OptionNames<UIMessageStreamOptions> = {
   metadata: true,
   messageMetadata: true,
   after: true,
+  lastEventId: true,
   thread: true,
 };
 

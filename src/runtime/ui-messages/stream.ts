@@ -56,6 +56,8 @@ interface Chunks<Chunk> {
   readonly list: readonly (Chunk | "keepalive")[];
   /** The event, if the list is a part of a text or of thinking and nothing else. */
   readonly delta?: AgentEvent;
+  /** The position of the step that begins in the list. */
+  readonly id?: string;
 }
 
 /** The chunks of a request for the page's version, in lists that are not empty. `keepalive` means that a tool runs. */
@@ -72,27 +74,33 @@ async function* chunksFor(
   source: UIMessageSource,
   options: UIMessageStreamOptions,
 ): AsyncGenerator<Chunks<UIChunk | UIChunk6>, typeof INTERRUPTED | undefined> {
-  const { messageId = source.id, after = 0 } = options;
+  const { messageId = source.id, after = 0, lastEventId } = options;
+  const from = stepIn(lastEventId, messageId);
   const forClient = (list: Chunks<UIChunk>["list"]): Chunks<UIChunk | UIChunk6>["list"] =>
     client === undefined
       ? list
       : list.flatMap<UIChunk6 | "keepalive">((chunk) => (chunk === "keepalive" ? chunk : client.rewrite(chunk)));
   const translator = new Translator(options);
-  yield { list: forClient([{ type: "start", messageId }]) };
+  yield { list: forClient([{ type: "start", messageId }]), ...(from >= 0 && { id: positionOf(messageId, from) }) };
   let isOver = false;
+  let begun = 0;
   for await (const event of source.events({ until: "waiting" })) {
     const thread = READS_THREAD.has(event.kind) ? await options.thread?.() : undefined;
     if (event.kind === INTERRUPTED) return INTERRUPTED;
     const chunks = translator.take(event, thread);
     isOver = TERMINAL.has(event.kind);
+    const isStep = chunks.some(({ type }) => type === "start-step");
+    if (isStep) begun += 1;
     if (event.seq <= after) continue;
     const added = [...addedTo(event, options), ...(isOver ? await ownMetadata(source.id, options) : NOTHING)];
     // Clients read nothing after an error or the end.
     const end = isOver ? chunks.findIndex(({ type }) => ENDS.has(type)) : chunks.length;
     const all = added.length === 0 ? chunks : [...chunks.slice(0, end), ...added, ...chunks.slice(end)];
-    const list = forClient(event.kind === "keepalive" ? [...all, "keepalive"] : all);
+    const shown = begun > from ? all : all.filter(({ type }) => ENDS.has(type));
+    const list = forClient(event.kind === "keepalive" ? [...shown, "keepalive"] : shown);
     const isDelta = event.kind === "llm_delta" && list.length === 1;
-    if (list.length > 0) yield { list, ...(isDelta && { delta: event }) };
+    if (list.length > 0)
+      yield { list, ...(isDelta && { delta: event }), ...(isStep && { id: positionOf(messageId, begun - 1) }) };
   }
   if (isOver) return undefined;
   const failure = await failureIn(source);
@@ -103,6 +111,17 @@ async function* chunksFor(
 }
 
 const NOTHING: readonly UIChunk[] = [];
+
+/** The position of a step in an answer, which is the same in every process: a step follows when the one before is in the log. */
+function positionOf(messageId: string, step: number): string {
+  return `${encodeURIComponent(messageId)}/${step}`;
+}
+
+/** The number of the step that a page was in, or -1. */
+function stepIn(lastEventId: string | null | undefined, messageId: string): number {
+  const [id, step = ""] = lastEventId?.split("/") ?? [];
+  return id === encodeURIComponent(messageId) && /^\d{1,9}$/.test(step) ? Number(step) : -1;
+}
 
 function addedTo(event: AgentEvent, { data, messageMetadata }: UIMessageStreamOptions): readonly UIChunk[] {
   const given = data?.(event);
@@ -267,12 +286,15 @@ export function uiMessageStreamResponse(source: UIMessageSource, init: UIMessage
 let shared: { readonly delta: AgentEvent; readonly id: string; readonly bytes: Uint8Array<ArrayBuffer> } | undefined;
 
 /** Server-sent events. A part of a text is encoded once for all streams. Each gets a copy, because it may change it. */
-function encoded({ list, delta }: Chunks<UIChunk | UIChunk6>): Uint8Array<ArrayBuffer> {
+function encoded({ list, delta, id: position }: Chunks<UIChunk | UIChunk6>): Uint8Array<ArrayBuffer> {
   const [first] = list;
   const id = delta !== undefined && typeof first === "object" && "id" in first ? first.id : undefined;
   if (shared !== undefined && shared.delta === delta && shared.id === id) return shared.bytes.slice();
-  // A client ignores a line that begins with a colon.
-  const lines = list.map((chunk) => (chunk === "keepalive" ? ": keepalive\n\n" : `data: ${JSON.stringify(chunk)}\n\n`));
+  const lines = list.map((chunk) => {
+    if (chunk === "keepalive") return ": keepalive\n\n"; // a client ignores a line that begins with a colon
+    const isPlaced = position !== undefined && (chunk.type === "start-step" || chunk.type === "start");
+    return `${isPlaced ? `id: ${position}\n` : ""}data: ${JSON.stringify(chunk)}\n\n`;
+  });
   const bytes = encoder.encode(lines.join(""));
   if (delta !== undefined && id !== undefined) shared = { delta, id, bytes: bytes.slice() };
   return bytes;

@@ -18,7 +18,8 @@ type Options = Partial<ChatHandlerOptions> & {
 
 /** A chat, and the SDK's own transport to it. */
 function chatOn({ script = ["4", "5", "6"], store = memoryStore(), ...options }: Options = {}) {
-  const tools = { pay: { inputSchema: anything, needsApproval: true, execute: () => "paid" } };
+  const look = { inputSchema: anything, repeatable: true, execute: () => "found" };
+  const tools = { look, pay: { inputSchema: anything, needsApproval: true, execute: () => "paid" } };
   const host = AgentHost.create({ agent: agentOf(script, { tools }), store, warn: () => undefined });
   onTestFinished(() => host.stop());
   const handler = chatHandler({ host, authorize: () => ({ owner: "ada" }), ...options });
@@ -199,6 +200,30 @@ describe.each([
     const next = chatOn({ store, script: ["Four."] });
     expect(textOf(await last(await next.transport.reconnectToStream({ chatId: "t" })))).toBe("Four.");
     expect((await shown(next)).texts).toBe("2+2? Four.");
+  });
+
+  test("continues an answer at the step of the last event id, in any process, also when it has ended", async () => {
+    const store = open();
+    const looks = { text: "I look.", calls: [{ id: "c1", name: "look" }] };
+    const chat = chatOn({ store, script: [looks, { text: ["Four"], hang: true }] });
+    const { body } = await chat.post("", { id: "t", messages: [user("m1", "2+2?")] });
+    const reader = (body ?? new ReadableStream<Uint8Array>()).pipeThrough(new TextDecoderStream()).getReader();
+    let text = "";
+    while (!text.includes("Four")) text += (await reader.read()).value ?? "";
+    const lastId = [...text.matchAll(/^id: (.*)$/gm)].at(-1)?.[1] ?? "";
+    expect(lastId).toMatch(/\/1$/);
+    const other = chatOn({ store });
+    const headers = { "last-event-id": lastId };
+    const streams = await Promise.all([other.get("t/stream", { headers }), other.get(`t/stream?after=${lastId}`)]);
+    await other.post("t/stop", {});
+    const ended = await other.get("t/stream", { headers });
+    for (const stream of [...streams, ended]) {
+      const again = await stream.text();
+      expect(again).not.toContain("I look.");
+      expect(again).toContain("Four");
+      expect(again.match(/^id: .*$/gm)).toEqual([`id: ${lastId}`, `id: ${lastId}`]); // of its start and of its step
+    }
+    expect(await (await other.get("t/stream", { headers: { "last-event-id": "17" } })).text()).toBe(""); // nothing runs
   });
 
   test("decides calls that wait, and records who did", async () => {

@@ -3,8 +3,12 @@ import { uiMessageStream, uiMessageStreamResponse } from "heddle/ai-sdk";
 import { describe, expect, test } from "vitest";
 import { anything, chat, chunksIn } from "./chat.ts";
 
+function withoutIds(text: string): string {
+  return text.replace(/^id: .*\n/gm, "");
+}
+
 describe("the response of a route", () => {
-  test("is the one that the AI SDK makes of the stream", async () => {
+  test("is the one that the AI SDK makes of the stream, with ids at the steps", async () => {
     const { server } = await chat(["Hello"]);
     const request = await server.ask("Hi");
     const theirs = createUIMessageStreamResponse({
@@ -12,7 +16,9 @@ describe("the response of a route", () => {
     });
     const ours = uiMessageStreamResponse(request);
     expect([ours.status, Object.fromEntries(ours.headers)]).toEqual([200, Object.fromEntries(theirs.headers)]);
-    expect(await ours.text()).toBe(await theirs.text());
+    const text = await ours.text();
+    expect(withoutIds(text)).toBe(await theirs.text());
+    expect(text).toContain(`id: ${request.id}/0\ndata: {"type":"start-step"}`);
   });
 
   test("is the same for each of many readers at once, also when one changes the bytes it gets", async () => {
@@ -29,7 +35,7 @@ describe("the response of a route", () => {
       createUIMessageStreamResponse({ stream: uiMessageStream(request) as ReadableStream<UIMessageChunk> }).text(),
     );
     const expected = await Promise.all(naive);
-    expect(await Promise.all(read)).toEqual([...expected, ...expected]);
+    expect((await Promise.all(read)).map(withoutIds)).toEqual([...expected, ...expected]);
     expect(expected[0]).toContain("49");
     await Promise.all(spoilt);
   });
