@@ -1,4 +1,4 @@
-import type { EntryInput } from "heddle";
+import type { EntryInput, JsonObject } from "heddle";
 import type { ThreadHead } from "heddle/store";
 import type postgres from "postgres";
 import { V1 as POSTGRES_V1 } from "../../src/stores/postgres/schema/v1.ts";
@@ -12,20 +12,37 @@ import { writeEarlierRows } from "./earlier-thread.ts";
 interface Size {
   readonly threads: number;
   readonly entriesPerThread: number;
+  /** Whether a process has left a request on each thread. */
+  readonly isRunning?: boolean;
+}
+
+/** The metadata of its threads. */
+function metadataOf({ isRunning }: Size): JsonObject {
+  return isRunning ? { status: "running" } : {};
+}
+
+/** The ask of a request that a process of 0.1 has left. */
+function askOf(threadId: string): EntryInput {
+  const ids = { requestId: `${threadId}-open`, runId: `${threadId}-run` };
+  const payload = { contextRef: "default", role: "user", content: "Are you there?", ...ids };
+  return { kind: "ai_message", payload, refs: ids };
 }
 
 /** Messages of a chat, five to a request. Every thread of 0.1 below has such entries. */
-function* chat(threadId: string, count: number): Iterable<EntryInput> {
+function* chat(threadId: string, { entriesPerThread: count, isRunning }: Size): Iterable<EntryInput> {
   for (let n = 0; n < count; n++) {
     const requestId = `${threadId}-r${Math.floor(n / 5)}`;
     const role = n % 2 === 0 ? "user" : "assistant";
     const content = `Message ${n}: ${"warp and weft make wool. ".repeat(20)}`;
     yield { kind: "message", payload: { role, content }, refs: { requestId } };
   }
+  if (isRunning) yield askOf(threadId);
 }
 
 /** Writes a SQLite file of schema 1, as 0.1 left it, in one transaction. */
-export function writeEarlierFile(path: string, { threads, entriesPerThread }: Size): void {
+export function writeEarlierFile(path: string, size: Size): void {
+  const { threads } = size;
+  const metadata = metadataOf(size);
   const connection = findSqlite()(path);
   connection.exec(`PRAGMA journal_mode = wal; PRAGMA synchronous = 0; BEGIN; ${SQLITE_V1}`);
   const entry = connection.prepare(`INSERT INTO entries
@@ -33,12 +50,13 @@ export function writeEarlierFile(path: string, { threads, entriesPerThread }: Si
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
   const thread = connection.prepare(`INSERT INTO threads
     (key, tenant, id, rev, hash, created_at, updated_at, metadata, seal, track, mark)
-    VALUES (?, 'default', ?, ?, ?, ?, ?, '{}', ?, ?, ?)`);
+    VALUES (?, 'default', ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
   for (let key = 1; key <= threads; key++) {
     const id = `earlier_${key - 1}`;
-    const head = writeEarlierRows(id, chat(id, entriesPerThread), (row) => entry.run(key, ...valuesOf(row)));
+    const head = writeEarlierRows(id, chat(id, size), (row) => entry.run(key, ...valuesOf(row)), { metadata });
     const { lanes, mark } = headTexts(head);
-    thread.run(key, id, head.rev, head.hash, head.createdAt, head.updatedAt, head.seal, lanes, mark ?? "null");
+    const fields = JSON.stringify(metadata);
+    thread.run(key, id, head.rev, head.hash, head.createdAt, head.updatedAt, fields, head.seal, lanes, mark ?? "null");
   }
   connection.exec(
     "PRAGMA user_version = 1; PRAGMA application_id = 1214604396; COMMIT; PRAGMA wal_checkpoint(truncate)",
@@ -49,11 +67,9 @@ export function writeEarlierFile(path: string, { threads, entriesPerThread }: Si
 const BATCH = 5000;
 
 /** Writes the same into a schema of a Postgres database. */
-export async function writeEarlierSchema(
-  sql: postgres.Sql,
-  schema: string,
-  { threads, entriesPerThread }: Size,
-): Promise<void> {
+export async function writeEarlierSchema(sql: postgres.Sql, schema: string, size: Size): Promise<void> {
+  const { threads } = size;
+  const metadata = metadataOf(size);
   await sql.unsafe(`create schema ${schema}; set search_path to ${schema}; ${POSTGRES_V1}
     create table meta (name text primary key, value text not null); insert into meta values ('version', '1')`);
   for (let key = 1; key <= threads; key++) {
@@ -67,14 +83,14 @@ export async function writeEarlierSchema(
         [JSON.stringify(batch)],
       );
     };
-    const head: ThreadHead = writeEarlierRows(id, chat(id, entriesPerThread), (row) => rows.push(row));
+    const head: ThreadHead = writeEarlierRows(id, chat(id, size), (row) => rows.push(row), { metadata });
     for (let from = 0; from < rows.length; from += BATCH) await insert(rows.slice(from, from + BATCH));
     const { lanes, mark } = headTexts(head);
     await sql.unsafe(
       `insert into ${schema}.threads
         (key, tenant, id, rev, hash, created_at, updated_at, metadata, seal, track, mark) overriding system value
-        values (${key}, 'default', $1, $2, $3, $4, $5, '{}', $6, $7, $8)`,
-      [id, head.rev, head.hash, head.createdAt, head.updatedAt, head.seal, lanes, mark],
+        values (${key}, 'default', $1, $2, $3, $4, $5, $9, $6, $7, $8)`,
+      [id, head.rev, head.hash, head.createdAt, head.updatedAt, head.seal, lanes, mark, JSON.stringify(metadata)],
     );
   }
   await sql.unsafe(`select setval(pg_get_serial_sequence('${schema}.threads', 'key'), ${threads})`);

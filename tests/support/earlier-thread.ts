@@ -1,4 +1,4 @@
-import type { EntryInput } from "heddle";
+import type { EntryInput, JsonObject } from "heddle";
 import type { ThreadHead } from "heddle/store";
 import type { LaneTrack } from "../../src/lanes/track.ts";
 import { type EarlierTip, EMPTY_EARLIER_TIP, nextEarlierRow } from "../../src/stores/earlier-rows.ts";
@@ -31,7 +31,7 @@ export function writeEarlierRows(
   threadId: string,
   entries: Iterable<EntryInput>,
   write: (row: StoredRow) => void,
-  { marksMalformed = true }: { readonly marksMalformed?: boolean } = {},
+  { marksMalformed = true, metadata = {} }: { readonly marksMalformed?: boolean; readonly metadata?: JsonObject } = {},
 ): ThreadHead {
   let tip: EarlierTip = EMPTY_EARLIER_TIP;
   let updatedAt = 1;
@@ -48,7 +48,7 @@ export function writeEarlierRows(
     }
   }
   const { rev, hash, track, mark } = tip;
-  const content = { rev, hash, createdAt: 1, updatedAt, metadata: {}, owner: null, lanes: { track, mark } };
+  const content = { rev, hash, createdAt: 1, updatedAt, metadata, owner: null, lanes: { track, mark } };
   return sealHead(threadId, content, portableSha256);
 }
 

@@ -3,17 +3,18 @@ import { expect, inject, onTestFinished, test } from "vitest";
 import type { UpgradeProgress } from "../../../src/stores/options.ts";
 import { openPostgresStore } from "../../../src/stores/postgres/postgres-store.ts";
 import { writeEarlierSchema } from "../../support/earlier-database.ts";
+import { takesLeftRequests } from "../../support/earlier-requests.ts";
 import { until } from "../../support/postgres/until.ts";
 import { openStore, rawConnection, schema } from "./open.ts";
 
 /** A database of 0.1 with a few threads, in a schema of its own. */
-async function earlierSchema(name: string): Promise<string> {
+async function earlierSchema(name: string, isRunning = false): Promise<string> {
   const own = schema.replace("test_", `test_${name}_`);
   const sql = rawConnection();
   onTestFinished(async () => {
     await sql`drop schema if exists ${sql(own)} cascade`;
   });
-  await writeEarlierSchema(sql, own, { threads: 2, entriesPerThread: 10 });
+  await writeEarlierSchema(sql, own, { threads: 2, entriesPerThread: 10, isRunning });
   return own;
 }
 
@@ -78,4 +79,8 @@ test.each([
   old.release();
   expect((await listed).threads).toHaveLength(2);
   expect(await store.verify("earlier_0")).toMatchObject({ ok: true, entries: 10 });
+});
+
+test("a worker takes the requests that a process of 0.1 has left", async () => {
+  await takesLeftRequests(openStore({ schema: await earlierSchema("left", true) }));
 });

@@ -3,12 +3,13 @@ import { note } from "heddle/testing";
 import { expect, onTestFinished, test } from "vitest";
 import type { UpgradeProgress } from "../../../src/stores/options.ts";
 import { writeEarlierFile } from "../../support/earlier-database.ts";
+import { takesLeftRequests } from "../../support/earlier-requests.ts";
 import { fastFile } from "../../support/temp-folder.ts";
 import { plainConnect } from "./support/recording.ts";
 
-function earlierFile(): string {
+function earlierFile(isRunning = false): string {
   const path = fastFile();
-  writeEarlierFile(path, { threads: 2, entriesPerThread: 10 });
+  writeEarlierFile(path, { threads: 2, entriesPerThread: 10, isRunning });
   return path;
 }
 
@@ -43,4 +44,8 @@ test("a process that cannot wait for an upgrade gets an error that names it", as
   const store = sqliteStore(path);
   expect((await store.append("earlier_0", note())).rev).toBe(11);
   await store.close();
+});
+
+test("a worker takes the requests that a process of 0.1 has left", async () => {
+  await takesLeftRequests(sqliteStore(earlierFile(true)));
 });
