@@ -12,10 +12,11 @@ import type { EngineStory } from "./kill-story.ts";
 async function noteTaker(): Promise<{ readonly url: string; readonly lines: string[] }> {
   const lines: string[] = [];
   const server = createServer((request, response) => {
-    void text(request).then((line) => {
+    const take = (line: string): void => {
       lines.push(line);
       response.end();
-    });
+    };
+    text(request).then(take, () => undefined); // its sender was killed before the end of the line
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => void server.close());

@@ -73,6 +73,7 @@ async function startPgBouncer(program: string, serverUrl: string): Promise<Poole
         "default_pool_size = 4",
         "server_round_robin = 1",
         "max_client_conn = 400",
+        "server_login_retry = 1", // after a restart of the database; by default it waits 15 s
         "",
       ].join("\n"),
     };
