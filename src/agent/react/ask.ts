@@ -1,6 +1,10 @@
+import type { ContextOperation } from "../../lanes/context-operation.ts";
+import { foldLane } from "../../lanes/fold-lane.ts";
 import { ProjectionError } from "../../projection/error.ts";
+import type { Entry } from "../../thread/entry.ts";
 import { HeddleError } from "../../thread/errors.ts";
 import { isPlainObject, type JsonObject } from "../../thread/json.ts";
+import { readBranch } from "../../thread/lane-operations.ts";
 import { type Content, hasContent } from "../../thread/message.ts";
 import type { Failure, Signal } from "../signal.ts";
 import {
@@ -93,9 +97,37 @@ function startRequest(
 }
 
 /** The agent, and the first one of a thread that was handed over. */
-function askedAgent({ settings: { name: agent }, state: { last } }: ReactAgent): AskedAgent {
-  const { startedBy = last?.run.agent } = last?.run ?? {};
-  return { agent, ...(startedBy !== undefined && startedBy !== agent && { startedBy }) };
+function askedAgent(agent: ReactAgent): AskedAgent {
+  const { name } = agent.settings;
+  const startedBy = firstAgent(agent) ?? agent.state.last?.run.agent;
+  const isKnown = firstAgent(agent) !== undefined || (startedBy !== undefined && startedBy !== name);
+  return { agent: name, ...(isKnown && { startedBy }) };
+}
+
+/** The first agent of a thread that was handed over. Undefined for other threads. */
+function firstAgent({ state: { last } }: ReactAgent): string | undefined {
+  return last?.run.startedBy ?? (last?.run.handedTo && last.run.agent);
+}
+
+/**
+ * The agent that answers an ask on a lane of a thread that was handed over. It is the one that the lane had at its end, or where the
+ * ask branches off. Undefined: the thread has one agent, or the entries that name it are not loaded.
+ */
+export function laneAgent(agent: ReactAgent, place: ContextOperation | undefined): string | undefined {
+  const first = firstAgent(agent);
+  if (first === undefined) return undefined;
+  const { thread, state } = agent;
+  const branch = place && readBranch({ kind: "ai_context_operation", seq: thread.rev, payload: { ...place } });
+  const { from: lane, atSeq } = branch ?? { from: place?.contextRef ?? state.activeContextRef, atSeq: thread.lastSeq };
+  const { items, complete } = foldLane(thread, lane, { atSeq });
+  const named = items.findLast(({ entry }) => agentIn(entry) !== undefined);
+  return named === undefined ? (complete ? first : undefined) : agentIn(named.entry);
+}
+
+/** The agent that has the thread from this entry on: that of an ask, or the next one of a handoff. */
+function agentIn(entry: Entry): string | undefined {
+  const { handoff } = entry.payload as JsonObject; // every payload is a JSON object
+  return typeof handoff === "string" ? handoff : runFromAsk(entry)?.agent;
 }
 
 /** Whether a context that is continued ends with an answer. An operation may have replaced it; an empty one is refused. */

@@ -2,7 +2,7 @@ import { type ModelChoice, modelNames, type ProviderModel } from "../../agent/de
 import type { InputSchema } from "../../agent/definition/schema.ts";
 import type { Tools } from "../../agent/definition/tool.ts";
 import type { ReactAgent } from "../../agent/react/agent.ts";
-import { askRefusal, handleAsk } from "../../agent/react/ask.ts";
+import { askRefusal, handleAsk, laneAgent } from "../../agent/react/ask.ts";
 import { heldFor, withAsked } from "../../agent/react/call-context.ts";
 import { continuedBy } from "../../agent/react/state.ts";
 import type { Signal } from "../../agent/signal.ts";
@@ -56,7 +56,7 @@ export interface AskedThread extends Omit<RequestLog, "agent" | "options">, Prom
     PromptSource["options"] &
     ModelSources["options"] &
     Parameters<typeof makeAgain>[0] &
-    Pick<ThreadOptions, "definition" | "ports">;
+    Pick<ThreadOptions, "definition" | "ports" | "handOff">;
   readonly live: Live;
   readonly scene: Pick<Scene, "telemetry" | "transient"> & TelemetryScene;
   reload(): Promise<void>;
@@ -101,6 +101,12 @@ async function prepareValues(
   const known = ask.keys.length === 0 ? undefined : await answerOrAbort(thread, signal, () => findKnown(thread, ask));
   if (known !== undefined) return { type: "unprepared", askId, known };
   if (mustWait(thread.live, ask)) return { type: "postponed", askId };
+  if (thread.agent.state.run === undefined && continues === undefined) {
+    const name = await thread.read((now) => laneAgent(now, ask.operation));
+    const { handOff, definition } = thread.options;
+    if (name !== undefined && name !== definition.name && handOff?.serves(name))
+      await answerOrAbort(thread, signal, () => handOff.change(name, signal));
+  }
   checkPrices(options, thread.options.definition);
   // While a request is open, the agent refuses another ask, so no function of the caller is called for it.
   const { agent } = thread;

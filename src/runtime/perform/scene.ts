@@ -107,7 +107,7 @@ export interface Scene {
 /** The other agents of a host, to which a request may be handed over. */
 interface OtherAgents {
   readonly serves: (name: string) => boolean;
-  /** Gives the open request to this agent: the next call is of it. The failure, if it has no prompt or no model. */
+  /** Gives the thread to this agent, with its open request. The failure, if it has no prompt or no model for that. */
   readonly change: (name: string, signal: AbortSignal | undefined) => Promise<Failure | undefined>;
 }
 

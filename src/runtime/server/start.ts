@@ -216,7 +216,7 @@ async function openLoop(options: ThreadOptions, first: StartHooks["first"], sign
   }
 }
 
-/** Gives the open request to another agent, with the values of its ask. */
+/** Gives the thread to another agent, and the open request with the values of its ask. */
 async function handOver(
   loop: Loop,
   definition: AnyAgent,
@@ -224,12 +224,12 @@ async function handOver(
 ): Promise<Failure | undefined> {
   const { ports, warnOnce: warn, threadId, onError } = loop.options;
   const { run } = loop.agent.state;
-  if (run === undefined) return undefined;
-  const { requestId, options: asked } = run;
   try {
     const settings = await settingsFor(definition, { ports, warn });
     loop.become(definition, settings);
     await loop.change(becoming(settings, rulesOf(definition)));
+    if (run === undefined) return undefined;
+    const { requestId, options: asked } = run;
     const held = heldFor(loop.agent, run);
     const found = await loop.prepareTools(held);
     const { context } = loop.scene.scope(requestId);
@@ -249,7 +249,8 @@ async function handOver(
       message: `The agent ${definition.name} could not be started. See onError.`,
     };
     const failure = failureOf(error, failed);
-    if (failure.code === failed.code) onError(error, { code: failed.code, threadId, requestId });
+    if (failure.code === failed.code)
+      onError(error, { code: failed.code, threadId, ...(run && { requestId: run.requestId }) });
     return failure;
   }
 }

@@ -38,7 +38,8 @@ function desk(shown: Shown[] = [], ofFront: object = {}, ofBilling: object = {})
     prompt.includes("paid in May") ? "It was paid in May." : { calls: [["lookUp", 0]] };
   const billing = ruled("billing", shown, rules, { tools: { lookUp }, ...ofBilling });
   const tools = { toBilling: handoff(billing, { description: DESCRIPTION }) };
-  return { front: ruled("front", shown, () => ({ calls: [["toBilling", 0]] }), { tools, ...ofFront }) };
+  const greets: Rules = (prompt) => (prompt.includes("paid?") ? { calls: [["toBilling", 0]] } : "Hello.");
+  return { front: ruled("front", shown, greets, { tools, ...ofFront }) };
 }
 
 test("an agent hands a request over, and the next agent answers it with its own prompt and tools", async () => {
@@ -66,7 +67,7 @@ test("later asks go to the agent that has the thread, also of callers that name 
   const agents = { ...desk(shown), other: agentOf(["No."], { name: "other" }) };
   let host = make({ agents });
   const asked = async (options: object): Promise<string> =>
-    (await end((await end(host.ask("thread_1", "And now?", options))).result)).text;
+    (await end((await end(host.ask("thread_1", "Is it paid?", options))).result)).text;
   await asked({ agent: "front" });
   await asked({});
   await asked({ agent: "front" });
@@ -81,6 +82,36 @@ test("later asks go to the agent that has the thread, also of callers that name 
   const asks = (await logOf(store, "thread_1")).filter(({ payload }) => Reflect.get(payload, "role") === "user");
   const named = asks.map(({ payload }) => [Reflect.get(payload, "agent"), Reflect.get(payload, "startedBy")]);
   expect(named).toEqual([["front", undefined], ...Array<unknown>(4).fill(["billing", "front"])]);
+  await end(host.stop());
+});
+
+test("an ask on another branch goes to the agent of that branch", async () => {
+  const shown: Shown[] = [];
+  const { host: make, end, store } = await house();
+  let host = make({ agents: desk(shown) });
+  let thread = "thread_1";
+  const answers = async (content: string, options: object = {}): Promise<readonly unknown[]> => {
+    shown.length = 0;
+    const request = await end(host.ask(thread, content, { agent: "front", ...options }));
+    return [(await end(request.result)).text, ...shown.map(({ agent }) => agent)];
+  };
+  const paid = "It was paid in May.";
+  expect(await answers("Is it paid?")).toEqual([paid, "front", "billing", "billing"]);
+  expect(await answers("And now?")).toEqual([paid, "billing"]);
+  const [first, , , , , second] = await logOf(store, "thread_1");
+  expect(await answers("Good morning.", { branch: { before: first?.id, lane: "b" } })).toEqual(["Hello.", "front"]);
+  expect(await answers("Good morning again.")).toEqual(["Hello.", "front"]);
+  expect(await answers("And then?", { branch: { before: second?.id, lane: "c" } })).toEqual([paid, "billing"]);
+  await end(host.stop());
+  host = make({ agents: desk(shown) });
+  expect(await answers("Who are you?", { branch: { lane: "b" } })).toEqual(["Hello.", "front"]);
+  expect(await answers("And later?", { branch: { lane: "default" } })).toEqual([paid, "billing"]);
+
+  thread = "thread_2"; // handed over in its second request
+  expect(await answers("Good morning.")).toEqual(["Hello.", "front"]);
+  expect(await answers("Is it paid?")).toEqual([paid, "front", "billing", "billing"]);
+  const handed = (await logOf(store, thread))[2]?.id;
+  expect(await answers("Who are you?", { branch: { before: handed, lane: "b" } })).toEqual(["Hello.", "front"]);
   await end(host.stop());
 });
 
