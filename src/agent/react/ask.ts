@@ -105,7 +105,7 @@ function askedAgent(agent: ReactAgent): AskedAgent {
 }
 
 /** The first agent of a thread that was handed over. Undefined for other threads. */
-function firstAgent({ state: { last } }: ReactAgent): string | undefined {
+export function firstAgent({ state: { last } }: ReactAgent): string | undefined {
   return last?.run.startedBy ?? (last?.run.handedTo && last.run.agent);
 }
 

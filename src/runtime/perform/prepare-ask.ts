@@ -2,7 +2,7 @@ import { type ModelChoice, modelNames, type ProviderModel } from "../../agent/de
 import type { InputSchema } from "../../agent/definition/schema.ts";
 import type { Tools } from "../../agent/definition/tool.ts";
 import type { ReactAgent } from "../../agent/react/agent.ts";
-import { askRefusal, handleAsk, laneAgent } from "../../agent/react/ask.ts";
+import { askRefusal, firstAgent, handleAsk, laneAgent } from "../../agent/react/ask.ts";
 import { heldFor, withAsked } from "../../agent/react/call-context.ts";
 import { continuedBy } from "../../agent/react/state.ts";
 import type { Signal } from "../../agent/signal.ts";
@@ -101,7 +101,7 @@ async function prepareValues(
   const known = ask.keys.length === 0 ? undefined : await answerOrAbort(thread, signal, () => findKnown(thread, ask));
   if (known !== undefined) return { type: "unprepared", askId, known };
   if (mustWait(thread.live, ask)) return { type: "postponed", askId };
-  if (thread.agent.state.run === undefined && continues === undefined) {
+  if (firstAgent(thread.agent) !== undefined && thread.agent.state.run === undefined && continues === undefined) {
     const name = await thread.read((now) => laneAgent(now, ask.operation));
     const { handOff, definition } = thread.options;
     if (name !== undefined && name !== definition.name && handOff?.serves(name))
