@@ -157,6 +157,7 @@ const NO_TEXTS: BlobTexts = new Map();
 /** Returns the entry of a row without a check of the hash. */
 export function parseRow(threadId: string, row: StoredRow, blobs = NO_TEXTS): Entry {
   if (row.payload === null) throw damaged(threadId, row, "its payload is gone");
+  if (typeof row.payload !== "string") throw damagedColumn(threadId, row, "payload"); // a damaged file may give another type
   const { seq, id, at, v, kind } = row;
   const textOf = (hash: string): string => {
     const text = blobs.get(hash);

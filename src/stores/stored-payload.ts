@@ -89,9 +89,9 @@ function isFile(pointer: string): boolean {
   return pointer.endsWith(`/${FILE_KEY}`);
 }
 
-/** Whether a stored text refers to blobs. */
+/** Whether a stored text refers to blobs. A damaged one may have another type. */
 export function hasReferences(text: string | null): text is string {
-  return text?.startsWith("[") === true;
+  return typeof text === "string" && text.startsWith("[");
 }
 
 /** The hashes of the blobs that a stored text refers to. `isSearched` leaves out file data. */

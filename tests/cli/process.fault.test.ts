@@ -162,7 +162,7 @@ const HEDDLE_TOKEN = "a-token-of-the-tests";
 
 test("steer and cancel reach the request that a Studio runs", async () => {
   const cwd = fastFolder();
-  const studio = new Heddle(["studio", "--port", "0"], cwd, { HEDDLE_DEMO_WORD_MS: "20", HEDDLE_TOKEN });
+  const studio = new Heddle(["studio", "--port", "0"], cwd, { HEDDLE_DEMO_WORD_MS: "300", HEDDLE_TOKEN });
   await studio.wrote(/http:\S+\n/);
   const env = { HEDDLE_SERVER: studio.stdout.trim(), HEDDLE_TOKEN };
   const asked = new Heddle(["ask", "Add up the numbers from 1 to 60, one call at a time."], cwd, env);

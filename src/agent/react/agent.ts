@@ -170,9 +170,20 @@ export function endedRun({ thread, state: { last } }: ReactAgent, runId: string)
   return thread.filterByRef("runId", runId, { partial: true }).reduce(evolve, INITIAL_STATE).last;
 }
 
-/** The agent that makes the next call of the thread. */
-export function nextAgent({ settings: { name }, state: { run, last } }: ReactAgent): string {
-  return (run ?? last?.run)?.handedTo?.agent ?? name;
+/** Whether another agent had the thread before, or may get it. */
+export function wasHandedOver({ state: { run, last } }: Pick<ReactAgent, "state">): boolean {
+  const { handedTo, startedBy } = run ?? last?.run ?? {};
+  return handedTo !== undefined || startedBy !== undefined;
+}
+
+/** The agent that runs the thread. The calls of an answer that hands it over are those of the agent before. */
+export function nextAgent({
+  settings: { name },
+  state: { run, last },
+}: Pick<ReactAgent, "settings" | "state">): string {
+  const { handedTo } = run ?? last?.run ?? {};
+  const isPending = run !== undefined && hasOpenCalls(run) && handedTo?.callId === run.callId;
+  return (isPending ? handedTo?.from : handedTo?.agent) ?? name;
 }
 
 /** When the next approval stops to wait, or the next call wakes, in milliseconds since 1970. */

@@ -15,7 +15,7 @@ import { type InputSchema, objectSchemaOf } from "../definition/schema.ts";
 import type { CallBasis, CallEnvironment, CallRecord } from "../model-call.ts";
 import { recordedCall } from "../model-call.ts";
 import type { Failure, StoredRequestOptions } from "../signal.ts";
-import type { ReactAgent } from "./agent.ts";
+import { type ReactAgent, wasHandedOver } from "./agent.ts";
 import type { ReactSettings } from "./settings.ts";
 import type { Run } from "./state.ts";
 
@@ -32,12 +32,20 @@ export interface CallContext {
  * during a request holds after it.
  */
 export function heldFor(
-  { thread, state }: ReactAgent,
-  run: Run | undefined = state.run,
-  nextLane: string = state.activeContextRef,
+  agent: ReactAgent,
+  run: Run | undefined = agent.state.run,
+  nextLane: string = agent.state.activeContextRef,
 ): HeldSettings {
-  if (run === undefined) return heldSettings(thread, nextLane);
-  return withAsked(heldSettings(thread, run.lane, run.askSeq), run.options);
+  const { thread } = agent;
+  if (run === undefined) return ofThisAgent(agent, heldSettings(thread, nextLane));
+  return withAsked(ofThisAgent(agent, heldSettings(thread, run.lane, run.askSeq)), run.options);
+}
+
+/** In a thread that was handed over, a mode that this agent does not have was set for an agent before. */
+function ofThisAgent(agent: ReactAgent, held: HeldSettings): HeldSettings {
+  if (!wasHandedOver(agent) || modeFailure(agent.settings, held) === undefined) return held;
+  const { mode: _ofOther, ...others } = held;
+  return others;
 }
 
 /** The mode of an ask comes before all settings, and its system prompt before that of the mode. A mode of null is none. */

@@ -68,12 +68,11 @@ export interface Run {
   readonly lane: string;
   readonly askSeq: number;
   readonly options: StoredRequestOptions;
-  /** The agent that was asked. Absent in logs of 0.1. */
+  /** The agent that was asked, and the first one of a thread that was handed over. Absent in logs of 0.1. */
   readonly agent?: string;
-  /** The first agent of the thread, where another one was asked. */
   readonly startedBy?: string;
-  /** The agent that has the request now, and the model call that handed it over. */
-  readonly handedTo?: { readonly agent: string; readonly callId: string };
+  /** The agent that gets the request from the agent `from`, when all calls of the answer that hands it over have results. */
+  readonly handedTo?: { readonly agent: string; readonly from: string | undefined; readonly callId: string };
   /** The caller's refs, which all entries of the run carry. */
   readonly refs: JsonObject;
   /** The number of answered model calls so far. */
@@ -355,7 +354,8 @@ function handedOn(run: Run, { handoff }: JsonObject): Run {
     call: _call,
     ...options
   } = run.options;
-  return { ...run, ...OF_ANOTHER_MODEL, options, modelIndex: 0, handedTo: { agent: handoff, callId: run.callId } };
+  const handedTo = { agent: handoff, from: run.handedTo?.agent ?? run.agent, callId: run.callId };
+  return { ...run, ...OF_ANOTHER_MODEL, options, modelIndex: 0, handedTo };
 }
 
 /** Another model may have another window, and has not failed. */

@@ -321,7 +321,7 @@ export class LiveThreads<Agent extends AnyAgent> {
       const before = await live.asked;
       signal.throwIfAborted();
       const { agent } = live;
-      const isNamed = before !== undefined || this.#agents.size === 1;
+      const isNamed = before !== undefined || this.#agents.size === 1 || live.thread?.current !== undefined;
       if (agent !== undefined && (given === undefined ? isNamed : given === agent.name)) return agent;
       const isKnown = agent === undefined;
       // Before a caller gets a refusal, the log is read again: the thread may have been deleted.

@@ -1,13 +1,17 @@
 import type { AnyAgent } from "../../agent/definition/config.ts";
 import { AgentError } from "../../agent/definition/errors.ts";
+import { nextAgent } from "../../agent/react/agent.ts";
 import { isAsk } from "../../agent/react/restore.ts";
+import { reactSettings } from "../../agent/react/settings.ts";
 import type { ThreadStore } from "../../stores/port.ts";
 import type { Entry } from "../../thread/entry.ts";
 import type { Thread } from "../../thread/thread.ts";
 import type { RuntimePorts } from "../ports.ts";
 import { RequestError } from "../request/request-error.ts";
+import { loadAgent } from "../session/load.ts";
 import { retryStore } from "../session/store-retry.ts";
 import { agentsInTools } from "../tools/agent-tool.ts";
+import { receiverOf } from "../tools/handoff.ts";
 import type { HostOptions } from "./options.ts";
 
 /** The agents of a host by name, with those that their tools ask. `only`: the one that was given, if it is the only one. */
@@ -30,12 +34,21 @@ export function agentsOf<Agent extends AnyAgent>({ agent, agents }: HostOptions<
     if (known !== undefined && !isSame(known, each)) throw twoAgents(each.name);
     if (known === undefined) all.set(each.name, each as Agent); // its threads are of its own, as those of any agent
   }
+  for (const [name, { tools }] of all) {
+    const lost = Object.values(tools).find((tool) => !all.has(receiverOf(tool)?.name ?? name));
+    if (lost !== undefined) throw notServed(name, receiverOf(lost)?.name ?? "", [...all.keys()]);
+  }
   return Object.assign(all, { only: own.length === 1 ? own[0]?.[0] : undefined });
 }
 
 /** An agent that was given under a key is another object with the same tools. */
 function isSame(a: AnyAgent, b: AnyAgent): boolean {
   return a === b || (a.tools === b.tools && a.model === b.model);
+}
+
+function notServed(name: string, receiver: string, served: readonly string[]): AgentError {
+  const message = `Agent ${JSON.stringify(name)} hands over to ${JSON.stringify(receiver)}, and this host serves ${served.join(", ")}. Add that agent, or correct the name.`;
+  return new AgentError({ code: "invalid_agent", path: "handoff", message });
 }
 
 function twoAgents(name: string): AgentError {
@@ -98,7 +111,10 @@ export async function askedAgent(log: ThreadLog, threadId: string, loaded?: Thre
   const next = named && handoffIn(named);
   const ask = next === undefined ? named : await lastAsk(log, threadId, loaded);
   const { agent: asked, startedBy = asked } = (ask?.payload ?? {}) as { readonly [name: string]: unknown }; // payloads are JSON
-  const name = next ?? asked;
+  // Other calls of the answer that hands the thread over may be open.
+  const running = async (agent: string): Promise<string> =>
+    nextAgent(await loadAgent(log.store, threadId, reactSettings({ name: agent }), log.ports));
+  const name = next === undefined ? asked : await running(next);
   if (typeof name !== "string") return undefined;
   return { name, ...(typeof startedBy === "string" && startedBy !== name && { startedBy }) };
 }

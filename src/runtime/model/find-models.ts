@@ -22,6 +22,8 @@ export interface ModelSources {
   readonly hookLimit: HookLimit;
   /** The request was accepted with these models. Any of them is enough to resume it. */
   readonly isResumed?: boolean;
+  /** The thread was handed over: names that this agent does not know were set for an agent before. */
+  readonly wasHandedOver?: boolean;
 }
 
 /** The models of a request. */
@@ -57,15 +59,23 @@ export async function chooseModels(
   scope: Scope,
 ): Promise<RequestModels | undefined> {
   const { definition } = sources.options;
-  const choice = asked ?? setModels(definition, held);
-  if (choice !== undefined) {
-    return { ...(await foundOf(sources, choice)), ...(asked !== undefined && { stored: modelNames(asked) }) };
-  }
+  if (asked !== undefined) return { ...(await foundOf(sources, asked)), stored: modelNames(asked) };
+  const choice = setModels(definition, held);
+  const search = choice === undefined ? undefined : foundOf(sources, choice).catch(unlessHandedOver(sources));
+  const found = await search;
+  if (found !== undefined) return found;
   if (typeof definition.model !== "function") {
     return ownModels(definition).length > 0 ? undefined : foundOf(sources, definition.model);
   }
   const chosen = await callModelFunction(sources, scope);
   return { ...(await foundOf(sources, chosen)), stored: modelNames(chosen) };
+}
+
+function unlessHandedOver({ wasHandedOver }: ModelSources): (error: unknown) => undefined {
+  return (error) => {
+    const isUnknown = RequestError.isInstance(error) && error.code === RESOLVE.code;
+    if (!wasHandedOver || !isUnknown) throw error;
+  };
 }
 
 /** The models that are found of a choice, and their names. */

@@ -1,7 +1,7 @@
 import { type ModelChoice, modelNames, type ProviderModel } from "../../agent/definition/language-model.ts";
 import type { InputSchema } from "../../agent/definition/schema.ts";
 import type { Tools } from "../../agent/definition/tool.ts";
-import type { ReactAgent } from "../../agent/react/agent.ts";
+import { type ReactAgent, wasHandedOver } from "../../agent/react/agent.ts";
 import { askRefusal, firstAgent, handleAsk, laneAgent } from "../../agent/react/ask.ts";
 import { heldFor, withAsked } from "../../agent/react/call-context.ts";
 import { continuedBy } from "../../agent/react/state.ts";
@@ -129,10 +129,11 @@ async function prepareValues(
   const held = await (settings.tools.size === 0 ? prepareTools() : answerOrAbort(thread, signal, prepareTools));
   const { definition, threadId } = thread.options;
   const scope = { context: context as never, state: { threadId, requestId, thread: agent.thread } }; // the caller has typed it
+  const sources = { options: thread.options, hookLimit: thread.hookLimit, wasHandedOver: wasHandedOver(thread.agent) };
   const find = () =>
     functions === undefined && options.model !== undefined
-      ? findModelsAgain(thread, options.model, settings, scope)
-      : chooseModels(thread, functions?.model, settings, scope);
+      ? findModelsAgain(sources, options.model, settings, scope)
+      : chooseModels(sources, functions?.model, settings, scope);
   const isSet = options.model !== undefined || setModels(definition, settings) !== undefined;
   const isStatic = !isSet && ownModels(definition).length > 0;
   const found = isStatic ? undefined : await answerOrAbort(thread, signal, find);

@@ -2,7 +2,7 @@ import type { AnyAgent, OnNeedsSummary } from "../../agent/definition/config.ts"
 import { isAgent } from "../../agent/definition/define-agent.ts";
 import { AgentError } from "../../agent/definition/errors.ts";
 import type { AgentEvent } from "../../agent/event.ts";
-import { type ReactAgent, willOnlyWait } from "../../agent/react/agent.ts";
+import { type ReactAgent, wasHandedOver, willOnlyWait } from "../../agent/react/agent.ts";
 import { heldFor } from "../../agent/react/call-context.ts";
 import type { Run } from "../../agent/react/state.ts";
 import type { Failure, Signal } from "../../agent/signal.ts";
@@ -10,6 +10,7 @@ import { StaleHolderError, ThreadHeldError } from "../../stores/errors.ts";
 import type { Refs } from "../../thread/entry.ts";
 import type { HeddleError } from "../../thread/errors.ts";
 import { isPlainObject, type JsonObject } from "../../thread/json.ts";
+import { checkPrices } from "../ask-options.ts";
 import { ignoreErrorsOf, systemWarn, warnOnce } from "../callbacks.ts";
 import { becoming, supplying } from "../live/asks.ts";
 import { type Live, newLive, type RemoteCall } from "../live/live.ts";
@@ -230,10 +231,12 @@ async function handOver(
     await loop.change(becoming(settings, rulesOf(definition)));
     if (run === undefined) return undefined;
     const { requestId, options: asked } = run;
+    checkPrices(asked, definition);
     const held = heldFor(loop.agent, run);
     const found = await loop.prepareTools(held);
     const { context } = loop.scene.scope(requestId);
-    const sources = { options: loop.options, hookLimit: { ports, timeoutMs: definition.hookTimeoutMs, signal } };
+    const hookLimit = { ports, timeoutMs: definition.hookTimeoutMs, signal };
+    const sources = { options: loop.options, hookLimit, wasHandedOver: true };
     const scope = { context, state: { threadId, requestId, thread: loop.agent.thread } };
     const chosen = await chooseModels(sources, undefined, held, scope);
     loop.setTransient(requestId, { models: chosen?.models ?? ownModels(definition) });
@@ -330,8 +333,9 @@ async function makeValues(
     if (tools !== undefined) loop.setTransient(requestId, { tools });
     if (headers !== undefined) loop.setTransient(requestId, { headers });
     const held = heldFor(loop.agent);
+    const sources = { options: loop.options, hookLimit: limit, wasHandedOver: wasHandedOver(loop.agent) };
     const scope = { context: context as never, state: { threadId, requestId, thread: loop.agent.thread } }; // the caller has typed it
-    const found = await findModelsAgain({ options: loop.options, hookLimit: limit }, asked.model, held, scope);
+    const found = await findModelsAgain(sources, asked.model, held, scope);
     if (found !== undefined) loop.setTransient(requestId, { models: found.models });
     const models = found && namesOf(found);
     const exactCounter = await loadCounter(loop, asked.contextPolicy ?? held.contextPolicy ?? {}, models?.names[0]);
@@ -376,7 +380,12 @@ function tokensOf(agent: AnyAgent, threadId: string, ports: TokenPorts): Tokens 
 
 function startOf(agent: ReactAgent, { definition, tokens, holder }: ThreadOptions): Live {
   const rules = { ...rulesOf(definition), mintsTokens: tokens !== undefined, postsCommands: holder !== undefined };
-  return { ...newLive(agent, rules), environment: environmentIn(agent) };
+  const { handedTo, callId } = agent.state.run ?? agent.state.last?.run ?? {};
+  const environment = environmentIn(agent);
+  // The first call of the next agent has another environment, as it should.
+  const known =
+    handedTo !== undefined && handedTo.callId === callId ? { ...environment, hash: undefined } : environment;
+  return { ...newLive(agent, rules), environment: known };
 }
 
 function rulesOf({ recover, busy, onRequestEnd }: AnyAgent): Pick<Live, "recover" | "queuesAsks" | "reportsEnds"> {

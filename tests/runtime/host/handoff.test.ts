@@ -5,6 +5,7 @@ import {
   defineTool,
   handoff,
   memoryStore,
+  type ProviderModel,
   type ThreadStore,
   type ToolOptions,
 } from "heddle";
@@ -154,10 +155,12 @@ test("of two handoffs in one answer the first counts, and the model reads why th
 
 test("a handoff without a host, or to an agent that the host does not serve, is an error for the model", async () => {
   const rules: Rules = (prompt) => (prompt.includes("cannot be handed over") ? "I answer." : { calls: [["on", 0]] });
-  const front = ruled("front", [], rules, { tools: { on: handoff("nowhere", { description: "On" }) } });
+  const on = handoff("nowhere", { description: "On" });
+  const front = ruled("front", [], rules, { tools: { on } });
   const { host: make, end, store, ports } = await house();
-  const host = make({ agents: { front } });
-  const request = await end(host.ask("thread_1", "Go."));
+  expect(() => make({ agents: { front } })).toThrow(/hands over to "nowhere", and this host serves front/);
+  const host = make({ agents: { front: ruled("front", [], rules) } });
+  const request = await end(host.ask("thread_1", "Go.", { tools: { on } }));
   expect((await end(request.result)).text).toBe("I answer.");
   expect(resultsIn(await logOf(store, "thread_1"))[0]?.[1]).toContain("unknown_agent");
   await end(host.stop());
@@ -254,6 +257,117 @@ async function taken(store: ThreadStore): Promise<readonly unknown[]> {
   for (const { threadId, epoch } of rows) await store.release(threadId, epoch);
   return rows.map(({ agent }) => agent);
 }
+
+/** An agent that pays and hands over in one answer, and the next one, which has another tool of that name. */
+function payingDesk(ran: string[]): { readonly front: AnyAgent } {
+  const pay = (name: string) => ({
+    inputSchema: anything,
+    needsApproval: true,
+    execute: () => `${ran.push(name)} paid`,
+  });
+  const billing = ruled("billing", [], () => "Billing here.", { tools: { pay: pay("billing") } });
+  const tools = { pay: pay("front"), on: handoff(billing, { description: DESCRIPTION }) };
+  return { front: ruled("front", [], () => ({ calls: [["pay", 0], ["on", 1]] }), { tools }) }; // biome-ignore format: one line
+}
+
+test.each([false, true])(
+  "the other calls of the answer are those of the agent before, restarted: %s",
+  async (restarts) => {
+    const ran: string[] = [];
+    const { host: make, end, store } = await house();
+    let host = make({ agents: payingDesk(ran) });
+    const request = await end(host.ask("thread_1", "Go.", { agent: "front" }));
+    await end(request.settled());
+    expect(resultsIn(await logOf(store, "thread_1")).map(([name]) => name)).toEqual(["on"]);
+    expect(await end(host.steer("thread_1", "Quick."))).toMatchObject({ accepted: true });
+    if (restarts) {
+      await end(host.stop());
+      host = make({ agents: payingDesk(ran) });
+    }
+    const [waiting] = await end(host.waiting("thread_1"));
+    await end(host.approve("thread_1", waiting?.toolCallId ?? ""));
+    expect((await end(host.result("thread_1", request.id))).text).toBe("Billing here.");
+    expect(ran).toEqual(["front"]);
+    const again = await end(host.ask("thread_1", "Again.", { agent: "front" }));
+    expect((await end(again.result)).text).toBe("Billing here.");
+    await end(host.stop());
+  },
+);
+
+test("a request that waits with a handoff is cancelled by the process that has it", async () => {
+  const { host: make, end } = await house();
+  const host = make({ agents: payingDesk([]) });
+  const request = await end(host.ask("thread_1", "Go.", { agent: "front" }));
+  await end(request.settled());
+  expect(await end(host.cancel("thread_1"))).toBe(true);
+  const again = await end(host.ask("thread_1", "Again.", { agent: "front" }));
+  expect((await end(again.result)).text).toBe("Billing here.");
+  await end(host.stop());
+});
+
+test.each([false, true])(
+  "a request that ends at the handoff leaves the thread to the next agent, restarted: %s",
+  async (restarts) => {
+    const shown: Shown[] = [];
+    const { host: make, end, warnings } = await house();
+    let host = make({ agents: desk(shown, { stopWhen: () => true }) });
+    const first = await end(host.ask("thread_1", "Is it paid?", { agent: "front" }));
+    expect(await end(first.result)).toMatchObject({ terminationReason: "stopped" });
+    if (restarts) {
+      await end(host.stop());
+      host = make({ agents: desk(shown) });
+    }
+    const request = await end(host.ask("thread_1", "Is it paid?", { agent: "front" }));
+    expect((await end(request.result)).text).toBe("It was paid in May.");
+    expect(shown.map(({ agent }) => agent)).toEqual(["front", "billing", "billing"]);
+    expect(warnings.filter((warning) => !warning.includes("window"))).toEqual([]);
+    await end(host.stop());
+  },
+);
+
+test("a request is cancelled between the handoff and the call of the next agent", async () => {
+  const checks = Promise.withResolvers<void>();
+  const stopWhen = (): Promise<boolean> => {
+    checks.resolve();
+    return new Promise(() => undefined);
+  };
+  const { host: make, end } = await house();
+  const host = make({ agents: desk([], { stopWhen }) });
+  const request = await end(host.ask("thread_1", "Is it paid?", { agent: "front" }));
+  const result = expect(request.result).rejects.toMatchObject({ code: "request_cancelled" });
+  await end(checks.promise);
+  expect(await end(host.cancel("thread_1"))).toBe(true);
+  await end(result);
+  await end(host.stop());
+});
+
+test("a mode and a model that were set for an agent before do not hold for the next one", async () => {
+  const shown: Shown[] = [];
+  const { host: make, end } = await house();
+  const { front } = desk(shown, { modes: { brief: { systemPrompt: "Brief." } } });
+  const named = defineAgent({ ...front, models: { large: front.model as ProviderModel } }) as AnyAgent;
+  let host = make({ agents: { front: named } });
+  const server = await end(host.get("thread_1", { agent: "front" }));
+  await end(server.setMode("brief"));
+  await end(server.setModel("large"));
+  for (const _ of [1, 2]) {
+    const request = await end(host.ask("thread_1", "Is it paid?", { agent: "front" }));
+    expect((await end(request.result)).text).toBe("It was paid in May.");
+    await end(host.stop());
+    host = make({ agents: { front: named } });
+  }
+  expect(shown.map(({ agent }) => agent)).toEqual(["front", "billing", "billing", "billing"]);
+  await end(host.stop());
+});
+
+test("a limit of cost needs the prices of the next agent", async () => {
+  const { host: make, end } = await house();
+  const host = make({ agents: desk([], { limits: { costUsd: () => 1 } }) });
+  const limits = { maxCostUsd: 100 };
+  const request = await end(host.ask("thread_1", "Is it paid?", { agent: "front", limits }));
+  await expect(end(request.result)).rejects.toMatchObject({ failure: { code: "invalid_options" } });
+  await end(host.stop());
+});
 
 /** Plays a handoff in a process that is killed at a write. Answers the number of writes. */
 async function played(n: number, when: "before" | "after"): Promise<number> {
