@@ -28,15 +28,13 @@ export function agentsOf<Agent extends AnyAgent>({ agent, agents }: HostOptions<
         ? agents.map((each: Agent) => [each.name, each] as const)
         : Object.entries(agents);
   const own = list.map(([name, each]) => [name, each.name === name ? each : Object.freeze({ ...each, name })] as const);
-  const all = new Map(own);
-  for (const each of own.flatMap(([, { tools }]) => agentsInTools(tools))) {
-    const known = all.get(each.name);
-    if (known !== undefined && !isSame(known, each)) throw twoAgents(each.name);
-    if (known === undefined) all.set(each.name, each as Agent); // its threads are of its own, as those of any agent
-  }
+  const asked = own.flatMap(([, { tools }]) => agentsInTools(tools)) as Agent[]; // their threads are of their own, as those of any agent
+  const all: ReadonlyMap<string, Agent> = new Map([...own, ...asked.map((each) => [each.name, each] as const), ...own]);
+  const other = asked.find((each) => !isSame(all.get(each.name) ?? each, each));
+  if (other !== undefined) throw twoAgents(other.name);
   for (const [name, { tools }] of all) {
     const lost = Object.values(tools).find((tool) => !all.has(receiverOf(tool)?.name ?? name));
-    if (lost !== undefined) throw notServed(name, receiverOf(lost)?.name ?? "", [...all.keys()]);
+    if (lost !== undefined) throw notServed(name, receiverOf(lost)?.name);
   }
   return Object.assign(all, { only: own.length === 1 ? own[0]?.[0] : undefined });
 }
@@ -46,8 +44,8 @@ function isSame(a: AnyAgent, b: AnyAgent): boolean {
   return a === b || (a.tools === b.tools && a.model === b.model);
 }
 
-function notServed(name: string, receiver: string, served: readonly string[]): AgentError {
-  const message = `Agent ${JSON.stringify(name)} hands over to ${JSON.stringify(receiver)}, and this host serves ${served.join(", ")}. Add that agent, or correct the name.`;
+function notServed(name: string, receiver: string | undefined): AgentError {
+  const message = `Agent ${JSON.stringify(name)} hands over to ${JSON.stringify(receiver)}, which this host does not serve.`;
   return new AgentError({ code: "invalid_agent", path: "handoff", message });
 }
 

@@ -45,7 +45,7 @@ async function handedOver({ agent, handOff }: Scene, run: Run | undefined, limit
   const next = run?.handedTo?.agent ?? name;
   if (next === name) return "continue";
   if (handOff?.serves(next)) return (await handOff.change(next, limit.signal)) ?? "continue";
-  const message = `The request was handed to agent ${JSON.stringify(next)}, which this process does not serve. Resume it on a host that serves it.`;
+  const message = `The request was handed to agent ${JSON.stringify(next)}, which this process does not serve.`;
   return { code: "unknown_agent", message };
 }
 

@@ -275,11 +275,11 @@ function originOf({ threadId }: Scene, { requestId, call }: ToolExec) {
 }
 
 function cannotHandOver({ handOff }: Scene, name: string): ToolOutcome {
-  const message =
+  const [code, why] =
     handOff === undefined
-      ? "The conversation cannot be handed over: that needs an AgentHost."
-      : `The conversation cannot be handed over: this host does not serve agent ${JSON.stringify(name)}.`;
-  return errorAnswer({ code: handOff === undefined ? "agent_tool_needs_host" : "unknown_agent", message });
+      ? ["agent_tool_needs_host", "needs an AgentHost"]
+      : ["unknown_agent", "is to one that this host serves"];
+  return errorAnswer({ code, message: `The conversation cannot be handed over to ${name}: a handoff ${why}.` });
 }
 
 function notRun(): ToolOutcome {

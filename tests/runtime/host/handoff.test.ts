@@ -158,7 +158,7 @@ test("a handoff without a host, or to an agent that the host does not serve, is 
   const on = handoff("nowhere", { description: "On" });
   const front = ruled("front", [], rules, { tools: { on } });
   const { host: make, end, store, ports } = await house();
-  expect(() => make({ agents: { front } })).toThrow(/hands over to "nowhere", and this host serves front/);
+  expect(() => make({ agents: { front } })).toThrow(/hands over to "nowhere", which this host does not serve/);
   const host = make({ agents: { front: ruled("front", [], rules) } });
   const request = await end(host.ask("thread_1", "Go.", { tools: { on } }));
   expect((await end(request.result)).text).toBe("I answer.");
