@@ -105,7 +105,7 @@ function askedAgent(agent: ReactAgent): AskedAgent {
 }
 
 /** The first agent of a thread that was handed over. Undefined for other threads. */
-export function firstAgent({ state: { last } }: ReactAgent): string | undefined {
+function firstAgent({ state: { last } }: ReactAgent): string | undefined {
   return last?.run.startedBy ?? (last?.run.handedTo && last.run.agent);
 }
 
@@ -126,8 +126,13 @@ export function laneAgent(agent: ReactAgent, place: ContextOperation | undefined
 
 /** The agent that has the thread from this entry on: that of an ask, or the next one of a handoff. */
 function agentIn(entry: Entry): string | undefined {
-  const { handoff } = entry.payload as JsonObject; // every payload is a JSON object
-  return typeof handoff === "string" ? handoff : runFromAsk(entry)?.agent;
+  return handoffIn(entry) ?? runFromAsk(entry)?.agent;
+}
+
+/** The next agent, if the entry is the result of a handoff. */
+export function handoffIn({ payload }: Pick<Entry, "payload">): string | undefined {
+  const { handoff } = payload as JsonObject; // every payload is a JSON object
+  return typeof handoff === "string" ? handoff : undefined;
 }
 
 /** Whether a context that is continued ends with an answer. An operation may have replaced it; an empty one is refused. */

@@ -1,6 +1,7 @@
 import type { AnyAgent } from "../../agent/definition/config.ts";
 import { AgentError } from "../../agent/definition/errors.ts";
 import { nextAgent } from "../../agent/react/agent.ts";
+import { handoffIn } from "../../agent/react/ask.ts";
 import { isAsk } from "../../agent/react/restore.ts";
 import { reactSettings } from "../../agent/react/settings.ts";
 import type { ThreadStore } from "../../stores/port.ts";
@@ -115,11 +116,6 @@ export async function askedAgent(log: ThreadLog, threadId: string, loaded?: Thre
   const name = next === undefined ? asked : await running(next);
   if (typeof name !== "string") return undefined;
   return { name, ...(typeof startedBy === "string" && startedBy !== name && { startedBy }) };
-}
-
-function handoffIn({ payload }: Entry): string | undefined {
-  const { handoff } = payload as { readonly handoff?: unknown }; // payloads are JSON
-  return typeof handoff === "string" ? handoff : undefined;
 }
 
 interface ThreadLog {

@@ -2,7 +2,7 @@ import { type ModelChoice, modelNames, type ProviderModel } from "../../agent/de
 import type { InputSchema } from "../../agent/definition/schema.ts";
 import type { Tools } from "../../agent/definition/tool.ts";
 import { type ReactAgent, wasHandedOver } from "../../agent/react/agent.ts";
-import { askRefusal, firstAgent, handleAsk, laneAgent } from "../../agent/react/ask.ts";
+import { askRefusal, handleAsk, laneAgent } from "../../agent/react/ask.ts";
 import { heldFor, withAsked } from "../../agent/react/call-context.ts";
 import { continuedBy } from "../../agent/react/state.ts";
 import type { Signal } from "../../agent/signal.ts";
@@ -101,11 +101,8 @@ async function prepareValues(
   const known = ask.keys.length === 0 ? undefined : await answerOrAbort(thread, signal, () => findKnown(thread, ask));
   if (known !== undefined) return { type: "unprepared", askId, known };
   if (mustWait(thread.live, ask)) return { type: "postponed", askId };
-  if (firstAgent(thread.agent) !== undefined && thread.agent.state.run === undefined && continues === undefined) {
-    const name = await thread.read((now) => laneAgent(now, ask.operation));
-    const { handOff, definition } = thread.options;
-    if (name !== undefined && name !== definition.name && handOff?.serves(name))
-      await answerOrAbort(thread, signal, () => handOff.change(name, signal));
+  if (wasHandedOver(thread.agent) && thread.agent.state.run === undefined && continues === undefined) {
+    await takeLaneAgent(thread, ask, signal);
   }
   checkPrices(options, thread.options.definition);
   // While a request is open, the agent refuses another ask, so no function of the caller is called for it.
@@ -161,6 +158,19 @@ async function prepareValues(
     askId,
     given: await withPreparedCall(thread, ask, given, { asked, settings, held, own, signal }),
   };
+}
+
+/** In a thread that was handed over, each lane has its agent. */
+async function takeLaneAgent(
+  thread: AskedThread,
+  { requestId, operation }: QueuedAsk,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const name = await thread.read((now) => laneAgent(now, operation));
+  const { handOff, definition } = thread.options;
+  if (name === undefined || name === definition.name || !handOff?.serves(name)) return;
+  const failure = await answerOrAbort(thread, signal, () => handOff.change(name, signal));
+  if (failure !== undefined) throw new RequestError({ ...failure, requestId });
 }
 
 /** The error that refuses an ask, when a function of the agent has failed. */

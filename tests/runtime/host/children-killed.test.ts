@@ -1,35 +1,17 @@
-import { memoryStore } from "heddle";
-import { faultStore } from "heddle/testing";
 import { expect, test } from "vitest";
-import { clockwork } from "../support/clockwork.ts";
 import { childrenOf, logOf, resultsIn, threeChildren } from "./support/family.ts";
-import { house } from "./support/hosts.ts";
+import { killedAsk } from "./support/killed-ask.ts";
 
 const ANSWERS = ["The sun is far.", "The moon is far.", "The star is far."];
 
 /** Plays a parent with three children in a process that is killed at a write. Answers the number of writes. */
 async function played(n: number, when: "before" | "after"): Promise<number> {
-  const clock = clockwork();
-  const store = memoryStore({ clock: clock.ports.clock });
-  const { host: make, end, pass } = await house(store, clock);
-  const faulty = faultStore(store, {
-    plan: (write) => (write.n === n ? { type: "crash", when } : undefined),
-    after: clock.ports.after,
-  });
-  const first = make({ agent: threeChildren(), store: faulty });
-  let isOver = false;
-  void first
-    .ask("thread_1", "Go.", { requestId: "req_1" })
-    .then(({ result }) => result)
-    .then(
-      () => (isOver = true),
-      () => undefined,
-    );
-  while (!isOver && !faulty.isCrashed) await pass(10);
-  const { length } = faulty.writes;
-  faulty.crash();
-  await end(first.stop({ graceMs: 0 }).catch(() => undefined));
-
+  const {
+    host: make,
+    end,
+    store,
+    writes,
+  } = await killedAsk(n, when, { agent: threeChildren() }, { content: "Go.", requestId: "req_1" });
   const second = make({ agent: threeChildren() });
   second.work();
   const again = await end(second.ask("thread_1", "Go.", { requestId: "req_1" })); // the same request
@@ -55,7 +37,7 @@ async function played(n: number, when: "before" | "after"): Promise<number> {
   }
   expect(await store.pending("thread_1"), where).toEqual([]);
   await end(second.stop());
-  return length;
+  return writes;
 }
 
 test("killed at every write of a parent with three children, the parent reads each answer exactly once", async () => {

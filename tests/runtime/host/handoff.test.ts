@@ -4,17 +4,15 @@ import {
   defineAgent,
   defineTool,
   handoff,
-  memoryStore,
   type ProviderModel,
   type ThreadStore,
   type ToolOptions,
 } from "heddle";
-import { faultStore } from "heddle/testing";
 import { expect, test } from "vitest";
 import { type Rules, ruleModel } from "../../simulation/kills/rule-model.ts";
-import { clockwork } from "../support/clockwork.ts";
 import { logOf, resultsIn } from "./support/family.ts";
 import { agentOf, anything, house } from "./support/hosts.ts";
+import { killedAsk } from "./support/killed-ask.ts";
 
 interface Shown {
   readonly agent: string;
@@ -113,6 +111,34 @@ test("an ask on another branch goes to the agent of that branch", async () => {
   expect(await answers("Is it paid?")).toEqual([paid, "front", "billing", "billing"]);
   const handed = (await logOf(store, thread))[2]?.id;
   expect(await answers("Who are you?", { branch: { before: handed, lane: "b" } })).toEqual(["Hello.", "front"]);
+  await end(host.stop());
+});
+
+test("an ask on a branch whose agent cannot start is refused, and no other agent answers it", async () => {
+  const shown: Shown[] = [];
+  let isBroken = false;
+  const inputSchema = {
+    get type() {
+      if (isBroken) throw new Error("no schema");
+      return "object";
+    },
+  };
+  const lookUp = { inputSchema, repeatable: true, execute: () => "paid in May" };
+  const { host: make, end, store } = await house();
+  const host = make({ agents: desk(shown, {}, { tools: { lookUp } }) });
+  const ask = (content: string, options: object = {}) =>
+    end(host.ask("thread_1", content, { agent: "front", ...options }));
+  await end((await ask("Is it paid?")).result);
+  const [first] = await logOf(store, "thread_1");
+  await end((await ask("Good morning.", { branch: { before: first?.id, lane: "b" } })).result);
+  isBroken = true;
+  const asks = shown.length;
+  await expect(ask("And later?", { branch: { lane: "default" } })).rejects.toMatchObject({ retryable: false });
+  expect(shown).toHaveLength(asks);
+  isBroken = false;
+  expect((await end((await ask("And later?", { branch: { lane: "default" } })).result)).text).toBe(
+    "It was paid in May.",
+  );
   await end(host.stop());
 });
 
@@ -371,27 +397,8 @@ test("a limit of cost needs the prices of the next agent", async () => {
 
 /** Plays a handoff in a process that is killed at a write. Answers the number of writes. */
 async function played(n: number, when: "before" | "after"): Promise<number> {
-  const clock = clockwork();
-  const store = memoryStore({ clock: clock.ports.clock });
-  const { host: make, end, pass } = await house(store, clock);
-  const faulty = faultStore(store, {
-    plan: (write) => (write.n === n ? { type: "crash", when } : undefined),
-    after: clock.ports.after,
-  });
-  const first = make({ agents: desk(), store: faulty });
-  let isOver = false;
-  void first
-    .ask("thread_1", "Is it paid?", { requestId: "req_1", agent: "front" })
-    .then(({ result }) => result)
-    .then(
-      () => (isOver = true),
-      () => undefined,
-    );
-  while (!isOver && !faulty.isCrashed) await pass(10);
-  const { length } = faulty.writes;
-  faulty.crash();
-  await end(first.stop({ graceMs: 0 }).catch(() => undefined));
-
+  const asked = { content: "Is it paid?", requestId: "req_1", agent: "front" };
+  const { host: make, end, pass, store, writes } = await killedAsk(n, when, { agents: desk() }, asked);
   await pass(20_000); // the lease of the killed process ends
   const log = await logOf(store, "thread_1");
   const isHandedOver = log.some(({ payload }) => "handoff" in payload) && !log.some(({ payload }) => "end" in payload);
@@ -411,7 +418,7 @@ async function played(n: number, when: "before" | "after"): Promise<number> {
     where,
   ).toHaveLength(1);
   await end(second.stop());
-  return length;
+  return writes;
 }
 
 test("killed at every write of a request that is handed over, it ends once, by the next agent", async () => {

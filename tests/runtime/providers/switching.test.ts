@@ -70,6 +70,8 @@ describe.each(EVERY_WAY)("$api, $way", (setting) => {
     expect(await asked("Weather?")).toContain("Sunny.");
     await host.stop();
     expectAccepted(scene);
+    const ofBilling = provider.requests.map(({ body }) => JSON.stringify(body).includes("You know bills."));
+    expect(ofBilling).toEqual([false, false, true, true, false, false]);
     expect(await proveBodies(scene)).toBe(6);
   });
 
