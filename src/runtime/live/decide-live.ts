@@ -157,15 +157,12 @@ function decide(decision: Decision, signal: LiveSignal, moment: Moment): Decisio
   }
 }
 
-/** Reads the rows again, for a caller or because a request has ended. */
-function look(decision: Decision, reply: string | undefined): Decision {
-  const { broken, postsCommands, stopping, asks } = decision.live;
-  const isNeeded = reply !== undefined || (stopping === undefined && asks.length === 0); // the end of the next request is soon
-  if (broken === undefined && postsCommands && isNeeded) {
-    const of = reply === undefined ? {} : { reply };
-    return wait(decision, { type: "read_inbox", turn: undefined, ...of }, (id) => ({ type: "read_inbox", id }));
-  }
-  return reply === undefined ? decision : effects(decision, { type: "settle", reply });
+/** Reads the rows again, for a caller. */
+function look(decision: Decision, reply: string): Decision {
+  const { broken, postsCommands } = decision.live;
+  return broken === undefined && postsCommands
+    ? wait(decision, { type: "read_inbox", turn: undefined, reply }, (id) => ({ type: "read_inbox", id }))
+    : effects(decision, { type: "settle", reply });
 }
 
 /** Outcomes and metadata without an entry, and the schedule after them. */

@@ -225,7 +225,7 @@ export interface Live {
   readonly work: readonly string[];
   /** Calls of the last answer that have started here. */
   readonly begun: readonly string[];
-  /** The last model call that was started here. */
+  /** The last model call that was started here, until its request ends: then the log has it. */
   readonly lastCall: { readonly directive: LlmStream; readonly agent: ReactAgent } | undefined;
   /** The environment of the last call, which an earlier process may have made, and whether a change was reported. */
   readonly environment: { readonly hash: string | undefined; readonly hasChanged: boolean };

@@ -63,9 +63,8 @@ export function performDirective(decision: Decision, directive: Directive, rest:
       const { requestId } = directive;
       // The thread may stay live for a long time.
       const shorten = { type: "next", signal: { type: "shorten" } } as const;
-      // Another process may have posted an ask.
-      const look = { type: "next", signal: { type: "look" } } as const;
-      return effects(settleRequest(forgetRequest(opened, requestId), requestId), shorten, look);
+      const forgotten = forgetRequest(update(opened, { lastCall: undefined }), requestId);
+      return effects(settleRequest(forgotten, requestId), shorten);
     }
     case "await_approval":
     case "await_answer": {

@@ -61,7 +61,7 @@ async function withNextModels(place: ViewedThread): Promise<ReactAgent> {
 }
 
 /**
- * The status of every entry in the view of the last call: the last one of this process, else the last one in the log.
+ * The status of every entry in the view of the last call: the last one of the open request, else the last one in the log.
  * Without a call, in the view of the next call. Loads the entries that this needs.
  */
 export async function explain(place: ViewedThread, lastCall?: Live["lastCall"]): Promise<readonly ExplainedEntry[]> {

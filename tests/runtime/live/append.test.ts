@@ -24,7 +24,6 @@ import {
   find,
   fromTool,
   idle,
-  inboxRead,
   OUT_OF_SPACE,
   operationRow,
   prepared,
@@ -206,8 +205,7 @@ describe("an append that others came before", () => {
     expect(again.live.hold).toMatchObject({ turn: { before: { thread: agent.thread, state: agent.state } } });
     const read = decided(again, appended(again));
     expect(events(read)).toContain("request_completed");
-    const short = decided(read, shortened(read));
-    expect(types(decided(short, inboxRead(short)))).toContain("catch_up");
+    expect(types(decided(read, shortened(read)))).toContain("catch_up");
   });
 
   test.each([

@@ -69,8 +69,9 @@ describe("a request", () => {
     const open = running();
     const over = decided(open, answer(open));
     const done = decided(over, appended(over));
-    expect(types(done)).toEqual(["emit", "emit", "forget", "follow", "complete", "next", "next", "shorten"]);
+    expect(types(done)).toEqual(["emit", "emit", "forget", "follow", "complete", "next", "shorten"]);
     expect(events(done)).toEqual(["llm_completed", "request_completed"]);
+    expect(done.live.lastCall).toBeUndefined(); // the log has it
     const { last } = done.live.agent.state;
     expect(find(done, "complete")).toEqual({
       type: "complete",
@@ -89,10 +90,10 @@ describe("a request", () => {
     };
     const after = decided(done, { ...shortened(done), agent: short } as LiveSignal);
     expect(after.live.agent).toEqual({ ...done.live.agent, thread: short.thread, state: short.state });
-    expect(after.live.hold).toMatchObject({ type: "read_inbox" });
+    expect(after.live.hold).toBeUndefined();
     const failure = decided(done, { type: "failed", id: done.live.hold?.id ?? "", error: WHY });
     const { agent, broken } = failure.live;
-    expect([types(failure), agent, broken]).toEqual([["read_inbox"], done.live.agent, undefined]);
+    expect([types(failure), agent, broken]).toEqual([[], done.live.agent, undefined]);
   });
 
   test("is not shortened while it is open, the log cannot be written, or the thread is being released", () => {
@@ -290,8 +291,8 @@ describe("a directive of a request that is not the current one", () => {
     const { live } = running();
     const over = overLive();
     const stop = { type: "stop", requestId: "req_1", runId: idsOf(live).runId, status: "completed" } as const;
-    expect(types(performed(live, stop))).toEqual(["forget", "follow", "next", "next"]);
-    expect(types(performed(over, { ...stop, runId: idsOf(over).runId }))).toEqual(["forget", "follow", "next", "next"]);
+    expect(types(performed(live, stop))).toEqual(["forget", "follow", "next"]);
+    expect(types(performed(over, { ...stop, runId: idsOf(over).runId }))).toEqual(["forget", "follow", "next"]);
   });
 });
 

@@ -82,10 +82,9 @@ export function writtenAt(moment: Partial<Moment>, start: Start, ...signals: rea
 
 /** The answer to an append, or to an effect at the end of a request. */
 function doneWith(last: Story): LiveSignal | undefined {
-  const { hold, inbox } = last.live;
+  const { hold } = last.live;
   if (hold?.type === "append") return appended(last);
-  if (hold?.type === "shorten") return shortened(last);
-  return hold?.type === "read_inbox" && hold.turn === undefined && inbox.size === 0 ? inboxRead(last) : undefined;
+  return hold?.type === "shorten" ? shortened(last) : undefined;
 }
 
 export function types({ effects }: Decision): readonly Effect["type"][] {
@@ -137,11 +136,6 @@ export function appended({ live: { agent, hold } }: Decision): LiveSignal {
 /** The thread of a request that has ended was not shortened. */
 export function shortened({ live: { agent, hold } }: Decision): LiveSignal {
   return { type: "shortened", id: hold?.id ?? "", agent };
-}
-
-/** The end of a request looks for rows, and there are none. */
-export function inboxRead({ live: { hold } }: Decision): LiveSignal {
-  return { type: "inbox_read", id: hold?.id ?? "", rows: [] };
 }
 
 /** The answer of an effect that failed. */
