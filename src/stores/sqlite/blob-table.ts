@@ -4,14 +4,11 @@ import type { SqliteConnection, SqlValue } from "./connection.ts";
 /** How many blobs one call removes. */
 const PURGE_LIMIT = 100;
 
-/** Stores the missing blobs and records that the thread uses them. Must run inside the transaction that writes the rows. */
-export function useBlobs(
+/** The function stores the missing blobs and records that the thread uses them, inside the transaction that writes the rows. */
+export function blobWriter(
   connection: SqliteConnection,
   tenant: string,
-  threadId: string,
-  blobs: readonly BlobUse[],
-  now: number,
-): void {
+): (threadId: string, blobs: readonly BlobUse[], now: number) => void {
   const isThere = connection.prepare("SELECT 1 FROM records WHERE tenant = ? AND space = 'blob' AND key = ?");
   const isUsed = connection.prepare("SELECT 1 FROM blob_uses WHERE tenant = ? AND hash = ? LIMIT 1");
   const put = connection.prepare("INSERT INTO records (tenant, space, key, value) VALUES (?, 'blob', ?, ?)");
@@ -19,13 +16,15 @@ export function useBlobs(
     INSERT INTO blob_uses (tenant, hash, thread, purpose, ended_at)
     VALUES (?, ?, ?, ?, ?)
     ON CONFLICT (tenant, hash, thread, purpose) DO UPDATE SET ended_at = excluded.ended_at`);
-  const thread = connection.prepare("SELECT 1 FROM threads WHERE tenant = ? AND id = ?").get(tenant, threadId);
-  const endedAt = thread === undefined ? now : null; // the thread may never be created
-  for (const { hash, content, purpose } of blobs) {
-    if (isThere.get(tenant, hash) === undefined) put.run(tenant, hash, content);
-    else if (isUsed.get(tenant, hash) === undefined) connection.prepare(KEEP).run(tenant, hash);
-    use.run(tenant, hash, threadId, purpose, endedAt);
-  }
+  const thread = connection.prepare("SELECT 1 FROM threads WHERE tenant = ? AND id = ?");
+  return (threadId, blobs, now) => {
+    const endedAt = thread.get(tenant, threadId) === undefined ? now : null; // the thread may never be created
+    for (const { hash, content, purpose } of blobs) {
+      if (isThere.get(tenant, hash) === undefined) put.run(tenant, hash, content);
+      else if (isUsed.get(tenant, hash) === undefined) connection.prepare(KEEP).run(tenant, hash);
+      use.run(tenant, hash, threadId, purpose, endedAt);
+    }
+  };
 }
 
 /** A use without a thread never ends. */

@@ -6,7 +6,7 @@ import { CorruptionError } from "../errors.ts";
 import type { LeaseKey } from "../port.ts";
 import { headTexts, lanesFromTexts } from "../row-format.ts";
 import type { ClaimRecord, LeaseRecord, StoredLane, StoredRow, ThreadField, ThreadHead } from "../stored-records.ts";
-import { useBlobs } from "./blob-table.ts";
+import { blobWriter } from "./blob-table.ts";
 import type { Commands } from "./command-table.ts";
 import { dataVersion, type SqliteConnection, type SqlValue } from "./connection.ts";
 import type { Forks } from "./forks.ts";
@@ -185,11 +185,11 @@ export class Threads {
   readonly #leases: LeaseTable;
   readonly #runnable: RunnableRows;
   readonly #waiting: WaitingCalls;
-  readonly #connection: SqliteConnection;
+  readonly #useBlobs: ReturnType<typeof blobWriter>;
   readonly #sql: ReturnType<typeof statements>;
 
   constructor(connection: SqliteConnection, tenant: string, { clock, commands, forks, knownThreads }: ThreadTools) {
-    this.#connection = connection;
+    this.#useBlobs = blobWriter(connection, tenant);
     this.#tenant = tenant;
     this.#clock = clock;
     this.#commands = commands;
@@ -278,7 +278,7 @@ export class Threads {
     for (const lease of leases) this.#leases.put(lease);
     if (claim !== undefined) this.#sql.putClaim.run(this.#tenant, threadId, ...claimValues(claim));
     if (head !== undefined) this.#write(this.#putHead(threadId, found, head), found?.forkSeq ?? null, decision);
-    if (blobs !== undefined) useBlobs(this.#connection, this.#tenant, threadId, blobs, this.#clock());
+    if (blobs !== undefined) this.#useBlobs(threadId, blobs, this.#clock());
   }
 
   #write(thread: number, forkSeq: SqlValue, decision: Decision<unknown>): void {
