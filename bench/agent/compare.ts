@@ -32,7 +32,7 @@ export const COLUMNS = [
 
 /** Heddle, the baseline and the others do the same requests in turns. The first heddle contender is the reference. */
 export async function compare(
-  { sizes: { rounds }, scratch, peers: wanted }: Bench,
+  { sizes: { rounds, warmUpRequests }, scratch, peers: wanted }: Bench,
   id: string,
   ours: readonly [PeerName, ...PeerName[]],
   job: LapJob,
@@ -45,7 +45,7 @@ export async function compare(
     else {
       try {
         const worker = await Worker.start(name, scratch.folder(`${id}-${name}`), job.usesTool);
-        await worker.lap(job); // a wrong answer fails here, before anything is measured
+        await warmUp(worker, job, warmUpRequests); // a wrong answer fails here, before anything is measured
         workers.set(name, worker);
       } catch (error) {
         unavailable.push({ name, values: {}, unavailable: reasonOf(error) });
@@ -74,9 +74,20 @@ export async function compare(
     costs,
     notes: [
       ...all.flatMap(({ name, notes }) => notes.map((note) => `${name}: ${note}`)),
+      `Each contender has answered ${warmUpRequests} requests before, or as many as it could in ${WARM_UP_MS / 1000} s.`,
       `Versions: ${[...new Set(all.flatMap(({ packages }) => packages))].join(", ")}.`,
     ],
   };
+}
+
+const WARM_UP_MS = 5000;
+
+/** Until the code of a contender is compiled, as that of a server in use is, or it took too long. */
+async function warmUp(worker: Worker, job: LapJob, requests: number): Promise<void> {
+  const begun = performance.now();
+  for (let done = 0; done < requests && performance.now() - begun < WARM_UP_MS; ) {
+    done += (await worker.lap(job)).operations;
+  }
 }
 
 function row(

@@ -1,6 +1,8 @@
 /** How much is measured. */
 export interface Sizes {
   readonly rounds: number;
+  /** Of each contender, before anything is measured. */
+  readonly warmUpRequests: number;
   /** Of one agent: conversations after one another, and turns of each. */
   readonly short: readonly [conversations: number, turns: number];
   readonly longTurns: number;
@@ -22,6 +24,7 @@ export interface Sizes {
 
 export const FULL: Sizes = {
   rounds: 5,
+  warmUpRequests: 1000,
   short: [10, 10],
   longTurns: 200,
   agents: 256,
@@ -38,6 +41,7 @@ export const FULL: Sizes = {
 /** To see that everything runs. */
 export const QUICK: Sizes = {
   rounds: 3,
+  warmUpRequests: 1,
   short: [2, 10],
   longTurns: 60,
   agents: 64,
