@@ -9,16 +9,19 @@ import { isPlainObject } from "../thread/json.ts";
 import { badUsage, CliError, EXIT, type Io } from "./io.ts";
 import type { Output } from "./output.ts";
 
+/** The agent that answers in new threads, and the others. */
+export type Agents = readonly [AnyAgent, ...AnyAgent[]];
+
 /**
- * Returns the agent that answers. It is the agent that the file exports, else one on the model whose key is in the
+ * Returns the agents that answer. They are those that the file exports, else one on the model whose key is in the
  * environment, else the offline demo. The choice between the last two is printed on stderr.
  */
-export async function agentFor(io: Io, out: Output, file: string | undefined): Promise<AnyAgent> {
-  if (file !== undefined) return agentIn(io, file);
+export async function agentsFor(io: Io, out: Output, given: string | undefined): Promise<Agents> {
+  if (given !== undefined) return namedAgents(io, given);
   const model = await modelFromEnv(io.env);
   if (model !== undefined) {
     await out.info(out.paintError("dim", `${qualifiedModelName(model)} answers.`));
-    return assistantAgent(model);
+    return [assistantAgent(model)];
   }
   await out.info(
     out.paintError(
@@ -26,12 +29,12 @@ export async function agentFor(io: Io, out: Output, file: string | undefined): P
       "The offline demo answers. It is not a language model. Set ANTHROPIC_API_KEY or OPENAI_API_KEY for one.",
     ),
   );
-  return offlineDemo(io);
+  return [offlineDemo(io)];
 }
 
-/** Returns the agent for commands that only read. It gets no requests, and nothing is printed. */
-export async function readerFor(io: Io, file: string | undefined): Promise<AnyAgent> {
-  return file === undefined ? offlineDemo(io) : agentIn(io, file);
+/** Returns the agents for commands that only read. They get no requests, and nothing is printed. */
+export async function readersFor(io: Io, given: string | undefined): Promise<Agents> {
+  return given === undefined ? [offlineDemo(io)] : namedAgents(io, given);
 }
 
 function offlineDemo({ env }: Io): AnyAgent {
@@ -39,13 +42,23 @@ function offlineDemo({ env }: Io): AnyAgent {
   return demoAgent(Number.isNaN(wordMs) ? {} : { wordMs });
 }
 
-async function agentIn(io: Io, file: string): Promise<AnyAgent> {
-  const [agent] = agentsOf(await moduleIn(io, file), file);
-  return agent;
+/** The agents of a file. The name after a # is of the one that answers in new threads: `agents.ts#support`. */
+async function namedAgents(io: Io, given: string): Promise<Agents> {
+  const [, file = given, name] = /^(.+)#([^#/]+)$/.exec(given) ?? [];
+  const agents = agentsOf(await moduleIn(io, file), file);
+  if (name === undefined) return agents;
+  const first = agents.find((agent) => agent.name === name);
+  if (first !== undefined) return [first, ...agents.filter((agent) => agent !== first)];
+  const names = agents.map((agent) => agent.name).join(", ");
+  throw new CliError({
+    code: "agent_missing",
+    exit: EXIT.usage,
+    message: `${file} has no agent ${name}: it has ${names}.`,
+  });
 }
 
 /** All agents that the file exports, its default first, then `agent`. */
-export function agentsOf(module: Exports, file: string): readonly [AnyAgent, ...AnyAgent[]] {
+export function agentsOf(module: Exports, file: string): Agents {
   const exports = new Set([module["default"], module["agent"], ...Object.values(module)]);
   const [agent, ...others] = [...exports].filter(isAgent);
   if (agent !== undefined) return [agent, ...others];

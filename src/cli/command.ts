@@ -94,7 +94,7 @@ export const AGENT_OPTIONS = {
   agent: {
     type: "string",
     value: "file",
-    help: "a module that exports an agent; default: a model whose key is in the environment",
+    help: "a module that exports agents, and #name for one of them; default: a model whose key is in the environment",
   },
 } as const satisfies CommandOptions;
 

@@ -1,6 +1,5 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import type { AnyAgent } from "../agent/definition/config.ts";
 import { threadNotFound } from "../stores/errors.ts";
 import { memoryStore } from "../stores/memory-store.ts";
 import { openStore } from "../stores/open-store.ts";
@@ -9,7 +8,7 @@ import type { ThreadStore } from "../stores/port.ts";
 import { route } from "../studio/http/router.ts";
 import { ROUTES } from "../studio/routes/routes.ts";
 import { Studio } from "../studio/studio.ts";
-import { agentFor, readerFor } from "./agent.ts";
+import { agentsFor, readersFor } from "./agent.ts";
 import type { AGENT_OPTIONS, CLIENT_OPTIONS, CommandCall } from "./command.ts";
 import { CliError, EXIT, exitOfStatus, type Io } from "./io.ts";
 
@@ -181,10 +180,10 @@ export async function localClient(
   const { io, out, options } = call;
   const { store, label } = await openNamedStore(io, options, creates);
   try {
-    const agent: AnyAgent = acts ? await agentFor(io, out, options.agent) : await readerFor(io, options.agent);
+    const agents = await (acts ? agentsFor(io, out, options.agent) : readersFor(io, options.agent));
     const warn = (message: string): void =>
       void out.info(`${out.paintError("yellow", "warning:")} ${firstLine(io, message)}`);
-    return new LocalStudioClient(store, new Studio(store, agent, { warn, label, prompts: [] }));
+    return new LocalStudioClient(store, new Studio(store, agents, { warn, label, prompts: [] }));
   } catch (error) {
     await store.close();
     throw error;

@@ -63,7 +63,10 @@ export interface Info {
   /** Whether the offline demo answers instead of a real model. */
   readonly demo: boolean;
   readonly model: string;
+  /** The agent that answers in new threads. */
   readonly agent: string;
+  /** All agents of this Studio. */
+  readonly agents: readonly string[];
   readonly tools: readonly { readonly name: string; readonly description?: string | undefined }[];
   readonly prompts: readonly SuggestedPrompt[];
   /** The name of the store for the page. It contains no password and no path. */

@@ -2,11 +2,11 @@ import type { AnyAgent } from "../agent/definition/config.ts";
 import type { AgentHost } from "../runtime/host/agent-host.ts";
 import { openStore } from "../stores/open-store.ts";
 import type { ThreadStore } from "../stores/port.ts";
-import { demoAgent } from "./demo/demo-agent.ts";
+import { isDemo } from "./demo/demo-agent.ts";
 import { Access, type GuardOptions, guard } from "./http/guard.ts";
 import { errorResponse, StudioError } from "./http/response.ts";
 import { route } from "./http/router.ts";
-import { checkContext, checkStudioOptions, type StudioOptions } from "./options.ts";
+import { agentsIn, checkContext, checkStudioOptions, type StudioOptions } from "./options.ts";
 import { Page } from "./page.ts";
 import { ROUTES } from "./routes/routes.ts";
 import { Studio } from "./studio.ts";
@@ -57,14 +57,14 @@ export async function handlerOf(what: string, options: StudioOptions, mounted: M
     const message = "importLimit must be a whole number of bytes above 0.";
     throw new StudioError({ code: "invalid_options", status: 400, message });
   }
-  if (options.agent !== undefined) checkContext(what, options.agent, options);
+  const agents = agentsIn(options);
+  for (const agent of agents) if (!isDemo(agent)) checkContext(what, agent, options);
   const store = given ?? (await openStore(url));
-  const agent: AnyAgent = options.agent ?? demoAgent({ ports: options.ports });
   const access = token === undefined ? undefined : new Access(token);
   const page = ui === false ? undefined : new Page(ui);
   const studio = new Studio(
     store,
-    agent,
+    agents,
     { ...options, ...(given === undefined && { url }) },
     page,
     access,

@@ -97,6 +97,7 @@ export const SCHEMAS = {
   },
   Info: shape<Info>({
     ...{ name: text, version: text, readOnly: flag, demo: flag, model: text, agent: text },
+    agents: list(text),
     tools: list(shape<Info["tools"][number]>({ name: text }, { description: text })),
     prompts: list(shape<SuggestedPrompt>({ title: text, text }, { next: list(text) })),
     store: text,

@@ -72,7 +72,12 @@ const PATHS: { readonly [path: string]: { readonly [method: string]: Described }
       },
       gives: ref("ThreadPage"),
     },
-    post: { summary: "Creates a thread", body: { title: text }, status: 201, gives: ref("ThreadRow") },
+    post: {
+      summary: "Creates a thread. `agent` is one of the Studio, by default its first",
+      body: { title: text, agent: text },
+      status: 201,
+      gives: ref("ThreadRow"),
+    },
   },
   "/api/import": {
     post: {

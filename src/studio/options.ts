@@ -3,12 +3,15 @@ import type { RuntimePorts } from "../runtime/ports.ts";
 import type { ThreadStore } from "../stores/port.ts";
 import { type OptionNames, refuseUnknownOptions } from "../thread/options.ts";
 import type { SuggestedPrompt } from "./contract.ts";
+import { demoAgent } from "./demo/demo-agent.ts";
 import { StudioError } from "./http/response.ts";
 
 /** Options that the Studio takes. `context` is required for an agent whose context cannot be undefined. */
 export type StudioOptions<Agent extends AnyAgent = AnyAgent> = StudioFields & {
   /** The agent that answers. Default: the offline demo. */
   readonly agent?: Agent | undefined;
+  /** In place of `agent`: several agents, each for its own threads. The first one answers in new threads. Default: none. */
+  readonly agents?: readonly Agent[] | undefined;
 } & StudioContext<AgentContext<Agent>>;
 
 interface StudioFields {
@@ -79,6 +82,7 @@ const NAMES: OptionNames<StudioOptions> = {
   store: true,
   url: true,
   agent: true,
+  agents: true,
   context: true,
   readOnly: true,
   token: true,
@@ -112,4 +116,13 @@ export function checkStudioOptions(what: string, options: object, more: { readon
   refuseUnknownOptions(what, options, { ...NAMES, ...more }, (message) => {
     return new StudioError({ code: "invalid_options", status: 400, message });
   });
+}
+
+/** The agents of the options, at least one. */
+export function agentsIn({ agent, agents, ports }: StudioOptions): readonly [AnyAgent, ...AnyAgent[]] {
+  const [first, ...others] = agents ?? (agent === undefined ? [] : [agent]);
+  if (first !== undefined && (agent === undefined || agents === undefined)) return [first, ...others];
+  if (agents === undefined) return [demoAgent({ ports })];
+  const message = "Pass `agent`, or `agents` with at least one agent.";
+  throw new StudioError({ code: "invalid_options", status: 400, message });
 }

@@ -31,7 +31,8 @@ const CLAIM_WAIT_MS = 2000;
 /** State shared by all routes: the store, the host that runs the agent, and the requests that run in this process. */
 export class Studio {
   readonly store: ThreadStore;
-  readonly agent: AnyAgent;
+  /** The first one answers in new threads. */
+  readonly agents: readonly [AnyAgent, ...AnyAgent[]];
   readonly readOnly: boolean;
   readonly ports: RuntimePorts;
   readonly live = new LiveRequests();
@@ -60,7 +61,7 @@ export class Studio {
   /** `given`: a host that is used in place of an own one, and not stopped. */
   constructor(
     store: ThreadStore,
-    agent: AnyAgent,
+    agents: readonly [AnyAgent, ...AnyAgent[]],
     options: StudioOptions,
     page?: Page,
     access?: Access,
@@ -73,7 +74,7 @@ export class Studio {
     this.forks = new ForkIndex(store);
     this.branches = new BranchReader(store);
     this.store = store;
-    this.agent = agent;
+    this.agents = agents;
     this.readOnly = options.readOnly ?? false;
     this.ports = runtimePorts(options.ports);
     this.titles = new Titles(store);
@@ -81,6 +82,15 @@ export class Studio {
     this.prompts = options.prompts ?? (this.isDemo ? DEMO_PROMPTS : []);
     this.importLimit = options.importLimit ?? IMPORT_LIMIT;
     this.#options = options;
+  }
+
+  get agent(): AnyAgent {
+    return this.agents[0];
+  }
+
+  /** The agent with this name. Undefined if Studio does not have it. */
+  agentNamed(name: unknown): AnyAgent | undefined {
+    return this.agents.find((agent) => agent.name === name);
   }
 
   /** The agent's settings for a projection without a model call. */
@@ -109,7 +119,7 @@ export class Studio {
     if (this.#given !== undefined) return this.#given;
     const { warn, idleMs, context } = this.#options;
     this.#host ??= AgentHost.create({
-      agent: this.agent,
+      agents: this.agents,
       store: this.titled.store,
       ports: this.ports,
       warn,

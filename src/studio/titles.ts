@@ -85,8 +85,11 @@ export class TitledStore {
     options: AppendOptions = {},
   ): Promise<AppendResult> {
     const title = this.#pending.get(threadId);
-    if (title === undefined || ![entries].flat().some(isAsk)) return store.append(threadId, entries, options);
-    const metadata: JsonObject = { ...options.metadata, title, agent: this.#agent };
+    const list = [entries].flat();
+    if (title === undefined || !list.some(isAsk)) return store.append(threadId, entries, options);
+    const asked = list.findLast(isAsk)?.payload?.["agent"];
+    const agent = typeof asked === "string" ? asked : this.#agent;
+    const metadata: JsonObject = { ...options.metadata, title, agent };
     const result = await store.append(threadId, entries, { ...options, metadata });
     this.#pending.delete(threadId);
     return result;

@@ -29,7 +29,7 @@ export function embeddedSource({ thread: { blobs = {}, ...data }, row }: Exporte
     kind: "file",
     info: async () => ({
       ...{ name: "heddle", version: "", readOnly: true, demo: named.includes("demo"), model: named },
-      ...{ agent: "", tools: [], prompts: [], store: "exported file", providers: [], importLimit: 0 },
+      ...{ agent: "", agents: [], tools: [], prompts: [], store: "exported file", providers: [], importLimit: 0 },
     }),
     threads: async () => ({ threads: [detail] }),
     thread: async () => detail,

@@ -98,11 +98,11 @@ function busyThread(threadId: string, cause: HeddleError): CliError {
 /** Warns if another agent wrote the thread. This is allowed, but usually a mistake. */
 async function warnOfOtherAgent({ out }: AskOptions["call"], client: StudioClient, threadId: string): Promise<void> {
   if (client.isServer) return;
-  const [{ agent: of }, { agent }] = await Promise.all([
+  const [{ agent: of }, { agent, agents }] = await Promise.all([
     client.get<ThreadDetail>(pathOf(threadId)),
     client.get<Info>("/api/info"),
   ]);
-  if (of !== undefined && of !== agent) {
+  if (of !== undefined && !agents.includes(of)) {
     await out.info(
       `${out.paintError("yellow", "warning:")} this thread belongs to the agent ${of}, but ${agent} answers. Name an agent with --agent.`,
     );

@@ -1,6 +1,6 @@
 import { StudioError } from "../../studio/http/response.ts";
 import { startStudio } from "../../studio/start-studio.ts";
-import { agentFor } from "../agent.ts";
+import { agentsFor } from "../agent.ts";
 import { AGENT_OPTIONS, defineCommand, STORE_OPTIONS, wholeNumber } from "../command.ts";
 import { untilStopped } from "../interrupts.ts";
 import { badUsage, CliError, EXIT } from "../io.ts";
@@ -46,13 +46,13 @@ export const studio = defineCommand({
     return untilStopped(io, async (stopped) => {
       const { store, label } = await openNamedStore(io, options, true);
       try {
-        const agent = await agentFor(io, out, options.agent);
+        const agents = await agentsFor(io, out, options.agent);
         const warn = (message: string): void =>
           void out.info(`${out.paintError("yellow", "warning:")} ${message.split("\n")[0]}`);
         const { "read-only": readOnly, host } = options;
         const limit = wholeNumber(options["import-limit"], "--import-limit");
         const running = await startStudio({
-          ...{ store, label, agent, port, host, readOnly, token, warn },
+          ...{ store, label, agents, port, host, readOnly, token, warn },
           importLimit: limit === undefined ? undefined : limit * 1024 * 1024,
         }).catch(portHint);
         try {

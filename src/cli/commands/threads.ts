@@ -35,7 +35,8 @@ export const threads = defineCommand({
     { run: "heddle threads --status waiting --json", does: "list threads that wait for a decision, as JSON" },
   ],
   run: (call) =>
-    withClient(call, {}, async (client) => {
+    // The name of an agent here is no file.
+    withClient({ ...call, options: { ...call.options, agent: undefined } }, {}, async (client) => {
       const { options, out } = call;
       const { search, agent } = options;
       const status = options.status === undefined ? undefined : oneOf(STATUSES, options.status, "--status");

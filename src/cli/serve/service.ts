@@ -7,7 +7,6 @@ import { handlerOf } from "../../studio/handler.ts";
 import { Access, bearerOf } from "../../studio/http/guard.ts";
 import { errorResponse, StudioError } from "../../studio/http/response.ts";
 import { closing, LIMITS, listener, listening } from "../../studio/start-studio.ts";
-import { TitledStore } from "../../studio/titles.ts";
 import { type LogLine, monitorOf } from "./monitor.ts";
 
 export interface ServiceOptions {
@@ -62,7 +61,7 @@ async function serviceOn(server: Server, port: number, options: ServiceOptions):
       log({ level: "warn", event: "error", code, threadId, requestId }),
     ...(hostOptions as object), // checked by the host
     agents,
-    store: new TitledStore(store, agents[0].name).store,
+    store,
     telemetry: monitor.telemetry(hostOptions.telemetry),
   });
   const chat = chatHandler<AnyAgent>({
@@ -76,7 +75,7 @@ async function serviceOn(server: Server, port: number, options: ServiceOptions):
     host,
   });
   const failed = (): void => log({ level: "error", event: "studio_failed" }); // its warnings quote errors of any code
-  const studio = await handlerOf("heddle serve", { agent: agents[0], store, label, token, warn: failed }, { host });
+  const studio = await handlerOf("heddle serve", { agents, store, label, token, warn: failed }, { host });
   const draining = new AbortController();
   const { signal } = draining;
   host.work({ ...work, signal });

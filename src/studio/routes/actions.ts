@@ -119,7 +119,8 @@ async function partsOf(
 async function startRequest(studio: Studio, id: string, content: Content, options: Ask): Promise<AgentRequest> {
   const thread = await studio.store.load(id, { last: 1 });
   if (thread === undefined) throw threadNotFound(id); // a mistyped id must not create a thread
-  const { title } = thread.metadata;
+  const { metadata } = thread;
+  const { title } = metadata;
   const isNamed = typeof title === "string" && title !== "";
   const name = isNamed ? "" : ((await studio.titles.firstWords(id, thread.rev)) ?? firstWords(content));
   const takeBack = isNamed || name === "" ? () => undefined : studio.titled.name(id, name);
@@ -127,7 +128,7 @@ async function startRequest(studio: Studio, id: string, content: Content, option
     const context = await studio.contextOf(id);
     const request = await studio.host.ask(id, content, {
       ...options,
-      ...(thread.rev === 0 && { agent: studio.agent.name }), // the host may have several
+      ...(thread.rev === 0 && { agent: (studio.agentNamed(metadata["agent"]) ?? studio.agent).name }),
       ...(context !== undefined && { context }),
     });
     studio.live.attach(id, request);
@@ -266,7 +267,7 @@ function operationResponse({ opId, status }: OperationAnswer): JsonResponse<Oper
 
 /** GET /api/info */
 export async function studioInfo({ studio }: RouteCall): Promise<JsonResponse<Info>> {
-  const { readOnly, isDemo: demo, model, prompts, label: store, agent } = studio;
+  const { readOnly, isDemo: demo, model, prompts, label: store, agent, agents } = studio;
   const { tools } = await studio.settings;
   return json<Info>({
     name: "heddle",
@@ -275,6 +276,7 @@ export async function studioInfo({ studio }: RouteCall): Promise<JsonResponse<In
     demo,
     model,
     agent: agent.name,
+    agents: agents.map(({ name }) => name),
     tools: tools.map(({ name, description }) => ({ name, description })),
     prompts,
     store,

@@ -65,6 +65,7 @@ async function openRequest(studio: Studio, { id, metadata }: Thread): Promise<Th
   const settings = await studio.settings;
   const { run } = (await loadAgent(studio.store, id, settings, studio.ports)).state;
   if (run === undefined) return undefined;
+  const of = studio.agentNamed(run.agent) ?? studio.agent;
   const waiting = run.calls.flatMap(({ call, status, question, deadline }): readonly WaitingCall[] => {
     const { id: toolCallId, name, arguments: given } = call;
     if (status === "approval_requested") return [{ toolCallId, name, arguments: given, kind: "approval" }];
@@ -74,7 +75,7 @@ async function openRequest(studio: Studio, { id, metadata }: Thread): Promise<Th
       return [{ toolCallId, name, arguments: given, kind: "answer", question: question.value }];
     // An approved call has the status `started`. If its tool runs outside, the call still waits for its result.
     const isOpen = status === "open" || status === "started";
-    return isOpen && isForOutside(studio.agent, name) ? [{ toolCallId, name, arguments: given, kind: "answer" }] : [];
+    return isOpen && isForOutside(of, name) ? [{ toolCallId, name, arguments: given, kind: "answer" }] : [];
   });
   const state = studio.live.get(id)?.state ?? (waiting.length > 0 ? "waiting" : "running");
   return { id: run.requestId, state, iteration: run.iteration, waiting };
@@ -85,12 +86,21 @@ function isForOutside({ tools }: AnyAgent, name: string): boolean {
   return Object.hasOwn(tools, name) && tools[name]?.execute === undefined;
 }
 
+function agentIn(studio: Studio, name: string | undefined): AnyAgent {
+  const found = name === undefined ? studio.agent : studio.agentNamed(name);
+  if (found !== undefined) return found;
+  const known = studio.agents.map((agent) => agent.name).join(", ");
+  const message = `This Studio has no agent ${JSON.stringify(name)}. Its agents are: ${known}.`;
+  throw new StudioError({ code: "unknown_agent", status: 400, message });
+}
+
 /** POST /api/threads: creates an empty thread. */
 export async function createThread({ studio, request }: RouteCall): Promise<JsonResponse<ThreadRow>> {
   const body = await objectOf(request);
   const title = optionalText(body, "title")?.trim();
+  const { name: agent } = agentIn(studio, optionalText(body, "agent"));
   const { clock, ids } = studio.ports;
-  const metadata = { agent: studio.agent.name, ...(title && { title }) };
+  const metadata = { agent, ...(title && { title }) };
   const thread = Thread.create({ clock, ids, metadata });
   await studio.store.save(thread);
   studio.live.changes.notify();

@@ -15,8 +15,8 @@ export interface Answer {
 
 /** A Studio on a free port, stopped with the test; the demo answers at once. */
 export async function started(options: StartOptions = {}) {
-  const { store = memoryStore(), agent = demoAgent({ wordMs: 0 }), ...others } = options;
-  const studio = await startStudio({ store, agent, port: 0, ui: "/nowhere", warn: () => undefined, ...others });
+  const { store = memoryStore(), agents, agent = agents ? undefined : demoAgent({ wordMs: 0 }), ...others } = options;
+  const studio = await startStudio({ store, agent, agents, port: 0, ui: "/nowhere", warn: () => undefined, ...others });
   onTestFinished(() => studio.stop({ graceMs: 0 }));
   return { store, studio, api: clientOf(studio) };
 }

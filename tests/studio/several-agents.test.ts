@@ -1,0 +1,45 @@
+import { defineAgent, memoryStore } from "heddle";
+import { studioHandler } from "heddle/studio";
+import { scriptedModel } from "heddle/testing";
+import { expect, test } from "vitest";
+import { started } from "./support/client.ts";
+
+const any = { order: "any" } as const;
+const ann = defineAgent({ name: "ann", model: scriptedModel(["I am Ann."], any) });
+const sign = { description: "Signs it", inputSchema: { type: "object" } } as const;
+const bob = defineAgent({
+  name: "bob",
+  model: scriptedModel([{ calls: [{ name: "sign" }] }, "I am Bob."]),
+  tools: { sign },
+});
+
+test("each thread has its own agent: the first one, or the one that it was made for", async () => {
+  const { api } = await started({ agents: [ann, bob] });
+  expect((await api.get("/info")).body).toMatchObject({ agent: "ann", agents: ["ann", "bob"] });
+  const first = await api.newThread();
+  expect((await api.asked(first, "Hi.")).at(-1)).toMatchObject({ payload: { content: "I am Ann." } });
+
+  const { body } = await api.post("/threads", { agent: "bob" });
+  const { requestId } = (await api.post(`/threads/${body.id}/ask`, { content: "Sign it." })).body;
+  // Only Bob has the tool that runs outside.
+  await expect
+    .poll(async () => (await api.get(`/threads/${body.id}`)).body.request)
+    .toMatchObject({ id: requestId, waiting: [{ name: "sign", kind: "answer" }] });
+  expect((await api.get("/threads?agent=bob")).body.threads).toMatchObject([{ id: body.id, agent: "bob" }]);
+});
+
+test("another agent is refused", async () => {
+  const { api } = await started({ agents: [ann, bob] });
+  const { status, body } = await api.post("/threads", { agent: "eve" });
+  expect({ status, error: body.error }).toMatchObject({
+    status: 400,
+    error: { code: "unknown_agent", message: expect.stringContaining("Its agents are: ann, bob.") },
+  });
+});
+
+test.each([
+  ["agent and agents", { agent: ann, agents: [bob] }],
+  ["no agents", { agents: [] }],
+])("%s are refused", async (_, agents) => {
+  await expect(studioHandler({ store: memoryStore(), ...agents })).rejects.toMatchObject({ code: "invalid_options" });
+});
