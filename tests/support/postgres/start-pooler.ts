@@ -20,11 +20,14 @@ export type Pooler = {
 /** Why no pooler can be had here, for the report of the tests that are skipped for it. */
 export type NoPooler = { readonly missing: string };
 
+/** So few server connections that clients wait for one another. */
+const FEW = 4;
+
 /**
  * PgBouncer before a server that listens on TCP. Where it is not installed it is installed with apt-get, as root on
  * Debian and its relatives only.
  */
-export async function startPooler(serverUrl: string): Promise<Pooler | NoPooler> {
+export async function startPooler(serverUrl: string, poolSize = FEW): Promise<Pooler | NoPooler> {
   const program = (await findPooler()) ?? (await installPooler());
   if (program === undefined) {
     const missing =
@@ -32,7 +35,7 @@ export async function startPooler(serverUrl: string): Promise<Pooler | NoPooler>
     process.stderr.write(`Tests behind a pooler are skipped: ${missing}\n`);
     return { missing };
   }
-  return startPgBouncer(program, serverUrl);
+  return startPgBouncer(program, serverUrl, poolSize);
 }
 
 async function findPooler(): Promise<string | undefined> {
@@ -49,7 +52,7 @@ async function installPooler(): Promise<string | undefined> {
   return findPooler();
 }
 
-async function startPgBouncer(program: string, serverUrl: string): Promise<Pooler> {
+async function startPgBouncer(program: string, serverUrl: string, poolSize: number): Promise<Pooler> {
   const user = await serverUser();
   const folder = await createServerFolder(user);
   try {
@@ -69,9 +72,8 @@ async function startPgBouncer(program: string, serverUrl: string): Promise<Poole
         "auth_type = scram-sha-256",
         `auth_file = ${users}`,
         "pool_mode = transaction",
-        // Few and handed out in turn, so that statements of one client land on different servers.
-        "default_pool_size = 4",
-        "server_round_robin = 1",
+        `default_pool_size = ${poolSize}`,
+        "server_round_robin = 1", // statements of one client land on different servers
         "max_client_conn = 400",
         "server_login_retry = 1", // after a restart of the database; by default it waits 15 s
         "",
