@@ -292,6 +292,7 @@ export class LiveThreads<Agent extends AnyAgent> {
   /** Registers the thread, and reads its agent before it is claimed. */
   #enter(threadId: string): Live<Agent> {
     const wanted = new AbortController();
+    void this.lease?.current().catch(() => undefined); // it starts while the agent is read; the claim gets its error
     const live: Live<Agent> = {
       asked: untilAborted(wanted.signal, () => this.#asked(threadId)),
       agent: undefined,

@@ -1,6 +1,7 @@
 import { isAsk } from "../../agent/react/restore.ts";
 import type { Signal } from "../../agent/signal.ts";
 import { contentOf } from "../../projection/transcript/payload.ts";
+import type { ThreadStore } from "../../stores/port.ts";
 import { HeddleError } from "../../thread/errors.ts";
 import type { JsonValue } from "../../thread/json.ts";
 import type { Content } from "../../thread/message.ts";
@@ -97,7 +98,7 @@ export async function followLog(
 
 /** The loop of a live thread. */
 interface CalledThread {
-  readonly options: Pick<ThreadOptions, "store" | "threadId" | "ports" | "holder" | "performCall">;
+  readonly options: Pick<ThreadOptions, "ports" | "holder" | "performCall">;
   readonly live: Live;
   /** Aborted when the thread is released. */
   readonly stopped: AbortSignal;
@@ -105,39 +106,48 @@ interface CalledThread {
   readonly reply: (signal: (reply: string) => LiveSignal) => Promise<unknown>;
 }
 
-/**
- * Has the loop read its inbox when other processes have posted or changed commands, until the thread is released. Call it before
- * the rows are read for the first time, and the returned function after that.
- */
-export function followInbox(thread: CalledThread): () => void {
-  const { options, stopped } = thread;
-  const { store, threadId, ports, holder } = options;
-  if (holder === undefined) return () => undefined;
+/** Notes when other processes have posted or changed commands of a thread. */
+export interface PostedCommands {
+  /** From now on the loop reads its inbox then, until it is stopped. */
+  readonly readBy: (thread: CalledThread) => void;
+  readonly end: () => void;
+}
+
+/** Begin before the rows are read for the first time, and call `readBy` after that. */
+export function notePosted(store: ThreadStore, threadId: string): PostedCommands {
   let isPosted = false;
-  let isReading = true; // until the loop is open
-  const read = async (): Promise<void> => {
-    while (isPosted && !stopped.aborted) {
-      isPosted = false;
-      const rows = await retryStore(ports, () => store.pending(threadId, { signal: stopped }));
-      if (isInboxRead(thread.live, rows)) continue;
-      // The holder of a new claim may have written them. A process that has lost the thread starts nothing.
-      holder.doubt();
-      if (await holder.ensure()) await thread.reply((reply) => ({ type: "look", reply }));
-    }
-  };
-  const begin = (): void => {
-    isReading = true;
+  let wake = (): void => undefined;
+  const end = store.onPosted(threadId, () => {
+    isPosted = true;
+    wake();
+  });
+  const readBy = (thread: CalledThread): void => {
+    const { options, stopped } = thread;
+    const { ports, holder } = options;
+    const read = async (): Promise<void> => {
+      while (isPosted && !stopped.aborted) {
+        isPosted = false;
+        const rows = await retryStore(ports, () => store.pending(threadId, { signal: stopped }));
+        if (isInboxRead(thread.live, rows)) continue;
+        // The holder of a new claim may have written them. A process that has lost the thread starts nothing.
+        holder?.doubt();
+        if (await holder?.ensure()) await thread.reply((reply) => ({ type: "look", reply }));
+      }
+    };
+    let isReading = false;
     const done = (): void => {
       isReading = false;
     };
-    read().then(done, done); // after an error the next command has the inbox read
+    wake = () => {
+      if (isReading) return;
+      isReading = true;
+      read().then(done, done); // after an error the next command has the inbox read
+    };
+    wake();
+    if (stopped.aborted) end();
+    else stopped.addEventListener("abort", end, { once: true });
   };
-  const end = store.onPosted(threadId, () => {
-    isPosted = true;
-    if (!isReading) begin();
-  });
-  stopped.addEventListener("abort", end, { once: true });
-  return begin;
+  return { readBy, end };
 }
 
 /** The calls of other processes that are performed now. */

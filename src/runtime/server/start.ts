@@ -19,7 +19,7 @@ import { Loop } from "../loop.ts";
 import { chooseModels, findModelsAgain, namesOf } from "../model/find-models.ts";
 import { moveEarlierOperation, waitingRows } from "../perform/answer.ts";
 import type { AskFunctions } from "../perform/prepare-ask.ts";
-import { followInbox } from "../perform/request-effects.ts";
+import { notePosted, type PostedCommands } from "../perform/request-effects.ts";
 import { ownModels, type PerformedCall, type ThreadOptions, type TransientValues } from "../perform/scene.ts";
 import { runtimePorts } from "../ports.ts";
 import { failureOf, RequestError } from "../request/request-error.ts";
@@ -116,7 +116,8 @@ async function start<Agent extends AnyAgent>(
     lost,
     signal,
   };
-  const holder = hooks.unclaimed ? undefined : await Holder.claim(store, threadId, claim);
+  const posted = hooks.unclaimed ? undefined : notePosted(store, threadId);
+  const holder = posted && (await claimed(posted, Holder.claim(store, threadId, claim)));
   const letGo = (): void => void holder?.release().catch(() => undefined); // stops the renewal, even if the release fails
   signal.addEventListener("abort", letGo, { once: true });
   try {
@@ -159,16 +160,26 @@ async function start<Agent extends AnyAgent>(
         hooks.lost?.();
       },
     };
-    loop = await openLoop(threadOptions, hooks.first, signal);
+    loop = await openLoop(threadOptions, { first: hooks.first, posted }, signal);
     hooks.opened?.(loop);
     if (early !== undefined) loop.post({ type: "lost", error: early.error });
     if (signal.aborted) await loop.stop(0, serverStopped());
     return loop;
   } catch (error) {
+    posted?.end();
     await holder?.release().catch(() => undefined); // the first error is reported
     throw error;
   } finally {
     signal.removeEventListener("abort", letGo);
+  }
+}
+
+async function claimed(posted: PostedCommands, claim: Promise<Holder>): Promise<Holder> {
+  try {
+    return await claim;
+  } catch (error) {
+    posted.end();
+    throw error;
   }
 }
 
@@ -188,7 +199,11 @@ function withSummaryHook({
 }
 
 /** Loads the thread and resumes what a crash has left: an open request, and waiting commands. */
-async function openLoop(options: ThreadOptions, first: StartHooks["first"], signal: AbortSignal): Promise<Loop> {
+async function openLoop(
+  options: ThreadOptions,
+  { first, posted }: { readonly first: StartHooks["first"]; readonly posted: PostedCommands | undefined },
+  signal: AbortSignal,
+): Promise<Loop> {
   const { definition, store, threadId, ports, holder } = options;
   const settings = await settingsFor(definition, { ports, warn: options.warnOnce });
   const loaded = await loadAgent(store, threadId, settings, ports);
@@ -204,10 +219,9 @@ async function openLoop(options: ThreadOptions, first: StartHooks["first"], sign
     const given = isResumed ? await resumedValues(loop, run, signal) : undefined;
     // Version 0.1 stored an operation beside the log, only while a request was open.
     if (run !== undefined && holder !== undefined) await moveEarlierOperation(loop.scene, holder.epoch);
-    const readPosted = followInbox(loop);
     const rows = await waitingRows(loop.scene, holder);
     await loop.reply((reply) => ({ type: "opened", rows, first: run && asked, given, reply }));
-    readPosted();
+    posted?.readBy(loop);
     if (agent.thread.firstSeq > 0) await loop.readAhead(explainNext);
     if (run === undefined && asked.type === "resume") await loop.nextAsk(); // it is the request of the server
     return loop;
