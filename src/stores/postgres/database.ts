@@ -48,13 +48,14 @@ export async function openDatabase(
     const readers = isPooler ? openReaders(false) : first;
     if (isPooler) await first.end();
     const prepare = !isPooler;
+    const notifications = new Notifications((work) => readers.read(work), settings.schema, hearing);
+    const connectWriter = (onClose: () => void): Pool => connect({ max: 1, prepare, onClose });
+    const writers = added(new Writers(() => new Writer(connectWriter, settings, notifications)));
+    writers.connect();
     await migrate(readers.sql, settings.schema, {
       connect: () => added(connect({ max: 1, prepare })).sql,
       onUpgrade,
     });
-    const notifications = new Notifications((work) => readers.read(work), settings.schema, hearing);
-    const connectWriter = (onClose: () => void): Pool => connect({ max: 1, prepare, onClose });
-    const writers = added(new Writers(() => new Writer(connectWriter, settings, notifications)));
     const { url, listenUrl } = settings;
     void startListening({
       readers,
@@ -89,6 +90,9 @@ interface Listening {
 
 const RETRY_MS = 5000;
 
+/** The first queries of a process need no other connection beside them. Until then the store polls. */
+const LISTEN_AFTER_MS = 200;
+
 /**
  * Listens where notifications can arrive. Through a pooler LISTEN succeeds and delivers nothing, so it must be detected. A
  * pooler sends a process id of its own when a client logs in, because no server is assigned to the client yet. A NOTIFY
@@ -96,6 +100,8 @@ const RETRY_MS = 5000;
  */
 async function startListening(listening: Listening): Promise<void> {
   const { readers, isPooler, connect, hasOwnUrl, listen, report, closed } = listening;
+  await sleep(LISTEN_AFTER_MS, undefined, { ref: false, signal: closed }).catch(() => {});
+  if (closed.aborted) return;
   if (!hasOwnUrl) {
     if (isPooler)
       report(

@@ -69,6 +69,15 @@ export class Writer {
     return done;
   }
 
+  /** Connects, for a transaction that comes soon. */
+  connect(): void {
+    const connection = this.#connection;
+    const answered = (): void => {
+      connection.hasAnswered = true;
+    };
+    connection.scope.sql.unsafe("select 1").then(answered, () => undefined); // the transaction gets the error
+  }
+
   async end(): Promise<void> {
     this.#isEnded = true;
     await this.#connection.pool.end();
@@ -178,6 +187,13 @@ export class Writers {
       if (signal.aborted) await this.#discard(writer);
       else this.#idle.push(writer);
     }
+  }
+
+  /** Opens the first connection before it is needed. */
+  connect(): void {
+    const writer = this.#open();
+    writer.connect();
+    this.#idle.push(writer);
   }
 
   async end(): Promise<void> {
