@@ -70,3 +70,22 @@ test("no declaration has a name that the bundler made up, such as `AgentHost$1`"
   );
   expect(invented).toEqual([]);
 });
+
+test("no package has to be installed beside it, and the functions that it took have their licenses", () => {
+  mustBeBuilt();
+  const { dependencies } = JSON.parse(textOf("package.json")) as { readonly dependencies?: object };
+  expect(dependencies).toBeUndefined();
+  const licenses = textOf("dist/licenses.txt");
+  for (const name of ["uuid", "@noble/hashes"]) expect(licenses).toMatch(new RegExp(`^${name}\n\n.*MIT`, "m"));
+  const taken = globSync("dist/**/*.js", { cwd: root })
+    .flatMap((path) => [...textOf(path).matchAll(/^\/\/ node_modules\/((?:@[\w-]+\/)?[\w-]+)/gm)])
+    .map(([, name]) => name);
+  expect([...new Set(taken)].sort()).toEqual(["@noble/hashes", "uuid"]);
+});
+
+test("the code is ASCII, which Node reads faster", () => {
+  mustBeBuilt();
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: all of ASCII
+  const others = modules.filter((path) => /[^\x00-\x7f]/.test(textOf(path)));
+  expect(others).toEqual([]);
+});

@@ -106,6 +106,8 @@ interface CalledThread {
   readonly reply: (signal: (reply: string) => LiveSignal) => Promise<unknown>;
 }
 
+const doNothing = (): void => undefined;
+
 /** Notes when other processes have posted or changed commands of a thread. */
 export interface PostedCommands {
   /** From now on the loop reads its inbox then, until it is stopped. */
@@ -116,7 +118,7 @@ export interface PostedCommands {
 /** Begin before the rows are read for the first time, and call `readBy` after that. */
 export function notePosted(store: ThreadStore, threadId: string): PostedCommands {
   let isPosted = false;
-  let wake = (): void => undefined;
+  let wake: () => void = doNothing;
   const end = store.onPosted(threadId, () => {
     isPosted = true;
     wake();
@@ -134,16 +136,14 @@ export function notePosted(store: ThreadStore, threadId: string): PostedCommands
         if (await holder?.ensure()) await thread.reply((reply) => ({ type: "look", reply }));
       }
     };
-    let isReading = false;
-    const done = (): void => {
-      isReading = false;
+    const begin = (): void => {
+      wake = doNothing;
+      read().then(rest, rest); // after an error the next command has the inbox read
     };
-    wake = () => {
-      if (isReading) return;
-      isReading = true;
-      read().then(done, done); // after an error the next command has the inbox read
+    const rest = (): void => {
+      wake = begin;
     };
-    wake();
+    begin();
     if (stopped.aborted) end();
     else stopped.addEventListener("abort", end, { once: true });
   };

@@ -2,7 +2,7 @@ import { cpSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { inScratch, mustBeBuilt, root } from "../../docs/built.ts";
 
-/** A folder in which the built heddle is installed with its dependencies, and with these packages. It is gone afterwards. */
+/** A folder in which the built heddle is installed, with these packages. It is gone afterwards. */
 export async function inProject<Result>(
   work: (folder: string) => Promise<Result>,
   packages: readonly string[] = [],
@@ -14,7 +14,7 @@ export async function inProject<Result>(
         recursive: true,
         filter: (path) => !basename(path).startsWith(".snippets-"), // another test's folder, which may go meanwhile
       });
-    for (const name of ["uuid", "@noble/hashes", "@types/node", "undici-types", ...packages]) {
+    for (const name of ["@types/node", "undici-types", ...packages]) {
       mkdirSync(dirname(join(folder, "node_modules", name)), { recursive: true });
       symlinkSync(join(root, "node_modules", name), join(folder, "node_modules", name));
     }
