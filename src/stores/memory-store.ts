@@ -140,8 +140,15 @@ export function changeCounters(
 export function changeLeases(leases: Map<string, LeaseRecord>, clock: Clock): DatabaseDriver["lease"] {
   return async (node, decide) => {
     const { result, lease, purgeBefore } = decide({ lease: leases.get(node), now: clock() });
-    if (purgeBefore !== undefined) for (const [name, { until }] of leases) if (until < purgeBefore) leases.delete(name);
-    if (lease !== undefined) leases.set(node, lease);
+    if (lease !== undefined) {
+      leases.delete(node);
+      leases.set(node, lease); // behind those that were renewed before
+    }
+    if (purgeBefore === undefined) return result;
+    for (const [name, { until }] of leases) {
+      if (until >= purgeBefore) break;
+      leases.delete(name);
+    }
     return result;
   };
 }
@@ -158,13 +165,19 @@ export function memoryDriver(tenant: MemoryTenant, clock: Clock): StoreDriver {
     return {
       head: threads.get(threadId)?.head,
       claim: claims.get(threadId),
-      leases: leases && [...tenant.leases.values()],
+      leases: leases && leasesOf(threadId, leases),
       waiting: waiting ? (tenant.waiting.get(threadId) ?? []) : undefined,
       known: threads.get(threadId)?.rowsById(ids) ?? [],
       lanes: lanesOf(threadId, lanes),
       inboxes: new Map(wanted.map((inbox) => [inbox.threadId, inboxState(inbox)])),
       now: clock(),
     };
+  }
+
+  function leasesOf(threadId: string, nodes: readonly string[]): readonly LeaseRecord[] {
+    const claimed = claims.get(threadId)?.lease?.node;
+    const wanted = new Set(claimed === undefined ? nodes : [...nodes, claimed]);
+    return [...wanted].flatMap((node) => tenant.leases.get(node) ?? []);
   }
 
   function lanesOf(threadId: string, names: readonly string[]): readonly StoredLane[] {

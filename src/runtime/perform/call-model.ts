@@ -38,7 +38,7 @@ export async function callModel(
 ): Promise<CallResult | undefined> {
   const { callId } = directive;
   let span: ModelSpan | undefined;
-  const kept = scene.blobs.putAll(directive.blobs);
+  const kept = scene.blobs.putAll(directive);
   kept.catch(() => undefined); // awaited before the call is recorded
   let sent: SentMessages | undefined;
   const called = async (): Promise<CallResult | undefined> => {

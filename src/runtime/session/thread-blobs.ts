@@ -1,9 +1,10 @@
+import type { LlmStream } from "../../agent/directive.ts";
 import type { ThreadStore } from "../../stores/port.ts";
 import type { JsonValue } from "../../thread/json.ts";
 import type { RuntimePorts } from "../ports.ts";
 import { retryStore } from "./store-retry.ts";
 
-/** Blobs of a thread, policies and environments of past calls, that are known to be stored. */
+/** Hashes of blobs of a thread, policies and environments of past calls, that are known to be stored. */
 const REMEMBERED = 64;
 
 /** Stores the blobs that entries of a thread name by hash. */
@@ -19,13 +20,14 @@ export class ThreadBlobs {
     this.#ports = ports;
   }
 
-  /** Each is put once for this thread, so that the store knows that the thread uses it. */
-  async putAll(blobs: readonly JsonValue[]): Promise<void> {
-    const put = async (blob: JsonValue): Promise<void> => {
-      const text = JSON.stringify(blob);
-      if (this.#stored.has(text)) return;
+  /** The blobs of a call. Each is put once for this thread, so that the store knows that the thread uses it. */
+  async putAll({ basis: { policy, environment }, blobs }: Pick<LlmStream, "basis" | "blobs">): Promise<void> {
+    const hashes = [policy, environment]; // in the order of the agent
+    const put = async (blob: JsonValue, index: number): Promise<void> => {
+      const hash = hashes[index] ?? "";
+      if (this.#stored.has(hash)) return;
       await this.put(blob);
-      remember(this.#stored, text, REMEMBERED);
+      remember(this.#stored, hash, REMEMBERED);
     };
     await Promise.all(blobs.map(put));
   }
@@ -35,11 +37,11 @@ export class ThreadBlobs {
   }
 }
 
-/** Removes the oldest texts beyond the limit. */
-function remember(texts: Set<string>, text: string, limit: number): void {
-  texts.add(text);
-  for (const oldest of texts) {
-    if (texts.size <= limit) return;
-    texts.delete(oldest);
+/** Removes the oldest hashes beyond the limit. */
+function remember(hashes: Set<string>, hash: string, limit: number): void {
+  hashes.add(hash);
+  for (const oldest of hashes) {
+    if (hashes.size <= limit) return;
+    hashes.delete(oldest);
   }
 }
