@@ -48,7 +48,7 @@ export function dataOptions(
   };
 }
 
-type AskData = Omit<AskCommand, "id" | "type" | "content" | "at" | "refs" | "author" | "idempotencyRef">;
+type AskData = Omit<AskCommand, "id" | "type" | "content" | "agent" | "at" | "refs" | "author" | "idempotencyRef">;
 
 const ASK_DATA: OptionNames<AskData> = {
   contextPolicy: true,

@@ -119,7 +119,19 @@ export function rowAskId(requestId: string): string {
 
 /** The options of a queued ask are one field, as its entry stores them. Those of a posted ask are fields of their own. */
 function askIn(id: string, body: JsonObject, postedAt: number): QueuedAsk {
-  const { content, author, continues, operation, options, at: time, refs: given, idempotencyRef, ...posted } = body;
+  // `agent` has chosen who takes the thread.
+  const {
+    content,
+    author,
+    continues,
+    operation,
+    options,
+    at: time,
+    refs: given,
+    idempotencyRef,
+    agent,
+    ...posted
+  } = body;
   const at = timeOfAsk(time as Time | undefined, postedAt); // checked there
   const refs: Refs = given === undefined ? {} : copyRefs(given, "refs");
   const key = typeof idempotencyRef === "string" ? refs[idempotencyRef] : undefined;

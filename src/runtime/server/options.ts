@@ -219,6 +219,8 @@ export type AskCommand = Pick<
   readonly id: string;
   readonly type: "ask";
   readonly content: Content;
+  /** The agent of a new thread, where the host has several. A thread keeps its own. Default: not known. */
+  readonly agent?: string | undefined;
   /** The name of a model, or names. Default: the one of `setModel`, else the agent's. */
   readonly model?: string | readonly string[] | undefined;
   /** When its request starts: milliseconds after the post, by the clock of the store, or a text as in `deadline`. Default: now. */

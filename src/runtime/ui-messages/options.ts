@@ -1,4 +1,4 @@
-import type { AgentEvent } from "../../agent/event.ts";
+import type { AgentEvent, TerminationReason } from "../../agent/event.ts";
 import type { Usage, UsageByModel } from "../../agent/model-call.ts";
 import type { Failure } from "../../agent/signal.ts";
 import type { OptionNames } from "../../thread/options.ts";
@@ -17,6 +17,10 @@ export type UIClientVersion = 6 | 7;
 export interface UIRequestFacts {
   readonly requestId: string;
   readonly status: "completed" | "failed" | "cancelled";
+  /** Why a completed request ended, such as `final_answer` or a limit. */
+  readonly terminationReason?: TerminationReason;
+  /** The agent that answered; after a handoff, the last one. Logs of version 0.1 do not name it. */
+  readonly agent?: string;
   /** When its ask and its end were written, in milliseconds since 1970. */
   readonly startedAt: number;
   readonly endedAt: number;

@@ -18,10 +18,17 @@ export function requestMetadata(
   if (first === undefined || last === undefined || runId === undefined) return undefined;
   const ended = thread.filterByRef("runId", runId, { partial: true }).reduce(evolve, INITIAL_STATE).last;
   if (ended === undefined) return undefined;
-  const { usage, usageByModel } = ended.run;
-  const { status } = ended.end;
+  const { end } = ended;
+  const { usage, usageByModel, handedTo } = ended.run;
+  const agent = handedTo?.agent ?? ended.run.agent;
   try {
-    const made: unknown = make({ requestId, status, startedAt: first.at, endedAt: last.at, usage, usageByModel });
+    const made: unknown = make({
+      requestId,
+      status: end.status,
+      ...(end.status === "completed" && { terminationReason: end.terminationReason }),
+      ...(agent !== undefined && { agent }),
+      ...{ startedAt: first.at, endedAt: last.at, usage, usageByModel },
+    });
     ignoreRejection(made);
     if (!isPlainObject(made)) return undefined;
     const { heddle: _ofHeddle, ...own } = copyJsonRepaired(made, "metadata") as JsonObject; // the copy of an object

@@ -209,7 +209,8 @@ function draftCommand(
   checkName(`${path}.id`, id);
   if (!isType(type)) throw invalidOption(`${path}.type`, "text of 1 to 128 characters without control characters");
   checkBody(threadId, id, body, path, maxChars);
-  return { threadId, id, type, body, agent };
+  const { agent: named } = body; // an ask may name its agent, as with `host.ask`
+  return { threadId, id, type, body, agent: agent ?? (type === "ask" && typeof named === "string" ? named : undefined) };
 }
 
 /** Options of an ask that are never stored, so that a posted ask cannot have them. */

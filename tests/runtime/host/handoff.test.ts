@@ -8,6 +8,7 @@ import {
   type ThreadStore,
   type ToolOptions,
 } from "heddle";
+import { toUIMessages } from "heddle/ai-sdk";
 import { expect, test } from "vitest";
 import { type Rules, ruleModel } from "../../simulation/kills/rule-model.ts";
 import { logOf, resultsIn } from "./support/family.ts";
@@ -54,6 +55,10 @@ test("an agent hands a request over, and the next agent answers it with its own 
   expect(shown[1]?.prompt).toContain("Is my invoice paid?");
   const kinds = (await end(events)).map(({ kind }) => kind);
   expect([kinds.filter((kind) => kind === "llm_started").length, kinds.at(-1)]).toEqual([3, "request_completed"]);
+  const [, answer] = toUIMessages(await end(host.thread("thread_1", { whole: true })), {
+    metadata: ({ agent }) => ({ agent }),
+  });
+  expect(answer?.metadata).toMatchObject({ agent: "billing" });
   const log = await logOf(store, "thread_1");
   expect(log.flatMap(({ payload }) => Reflect.get(payload, "handoff") ?? [])).toEqual(["billing"]);
   expect(warnings.filter((warning) => !warning.includes("window"))).toEqual([]); // no change of the prompt is reported

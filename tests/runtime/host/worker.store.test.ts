@@ -114,8 +114,10 @@ describe.each(DATABASES)("a host that works, on %s,", (_name, open) => {
     const ask = { type: "ask", content: "Who?" };
     await at.store.post("thread_now", { id: "req_now", ...ask }, { agent: "bob" });
     await at.store.post("thread_later", { id: "req_later", ...ask, at: 60_000 }, { agent: "bob" });
+    await at.store.post("thread_named", { id: "req_named", ...ask, agent: "ann" }); // as with `host.ask`
     await pass(at, 5_000);
     expect(await stateOf(host, "thread_now", "req_now")).toBe("I am bob.");
+    expect(await stateOf(host, "thread_named", "req_named")).toBe("I am ann.");
     await pass(at, 60_000);
     expect(await stateOf(host, "thread_later", "req_later")).toBe("I am bob.");
     expect(at.warnings).toEqual([]);

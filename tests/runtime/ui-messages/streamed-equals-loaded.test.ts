@@ -191,9 +191,9 @@ test("a message is the same streamed and loaded, whatever parts its answers have
 });
 
 test.each([
-  ["completed", "Done."],
-  ["failed", { error: { status: 400, message: "wrong" } }],
-])("the metadata of a %s request is the same streamed and loaded", async (status, step) => {
+  ["completed", "final_answer", "Done."],
+  ["failed", undefined, { error: { status: 400, message: "wrong" } }],
+])("the metadata of a %s request is the same streamed and loaded", async (status, terminationReason, step) => {
   const { server } = await chat([step]);
   const request = await server.ask("Go");
   const metadata = ({ requestId, usage, startedAt, endedAt, ...facts }: UIRequestFacts) => {
@@ -201,7 +201,8 @@ test.each([
     return { ...facts, requestId, endedAt, tokens: usage.outputTokens ?? 0, heddle: "mine" };
   };
   const { message } = await readBySdk(uiMessageStream(request, { metadata, thread: () => server.thread() }));
-  expect(message.metadata).toMatchObject({ status, requestId: request.id, tokens: expect.any(Number) });
+  expect(message.metadata).toMatchObject({ status, requestId: request.id, tokens: expect.any(Number), agent: "agent" });
+  expect((message.metadata as Partial<UIRequestFacts>).terminationReason).toBe(terminationReason);
   expect(message.metadata).not.toHaveProperty("heddle", "mine");
   expect(toUIMessages(await server.thread(), { metadata }).at(-1)?.metadata).toEqual(message.metadata);
   const fails = () => {
