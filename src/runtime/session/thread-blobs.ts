@@ -22,14 +22,12 @@ export class ThreadBlobs {
 
   /** The blobs of a call. Each is put once for this thread, so that the store knows that the thread uses it. */
   async putAll({ basis: { policy, environment }, blobs }: Pick<LlmStream, "basis" | "blobs">): Promise<void> {
-    const hashes = [policy, environment]; // in the order of the agent
-    const put = async (blob: JsonValue, index: number): Promise<void> => {
-      const hash = hashes[index] ?? "";
+    const put = async (hash: string, blob: JsonValue = null): Promise<void> => {
       if (this.#stored.has(hash)) return;
       await this.put(blob);
       remember(this.#stored, hash, REMEMBERED);
     };
-    await Promise.all(blobs.map(put));
+    await Promise.all([put(policy, blobs[0]), put(environment, blobs[1])]); // in the order of the agent
   }
 
   put(blob: JsonValue): Promise<string> {

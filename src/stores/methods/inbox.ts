@@ -210,7 +210,13 @@ function draftCommand(
   if (!isType(type)) throw invalidOption(`${path}.type`, "text of 1 to 128 characters without control characters");
   checkBody(threadId, id, body, path, maxChars);
   const { agent: named } = body; // an ask may name its agent, as with `host.ask`
-  return { threadId, id, type, body, agent: agent ?? (type === "ask" && typeof named === "string" ? named : undefined) };
+  return {
+    threadId,
+    id,
+    type,
+    body,
+    agent: agent ?? (type === "ask" && typeof named === "string" ? named : undefined),
+  };
 }
 
 /** Options of an ask that are never stored, so that a posted ask cannot have them. */
