@@ -42,9 +42,15 @@ function offlineDemo({ env }: Io): AnyAgent {
   return demoAgent(Number.isNaN(wordMs) ? {} : { wordMs });
 }
 
+/** The name after the # in --agent, if there is one. */
+export function chosenAgent(given: string | undefined): string | undefined {
+  return /#([^#/]+)$/.exec(given ?? "")?.[1];
+}
+
 /** The agents of a file. The name after a # is of the one that answers in new threads: `agents.ts#support`. */
 async function namedAgents(io: Io, given: string): Promise<Agents> {
-  const [, file = given, name] = /^(.+)#([^#/]+)$/.exec(given) ?? [];
+  const name = chosenAgent(given);
+  const file = name === undefined ? given : given.slice(0, -name.length - 1);
   const agents = agentsOf(await moduleIn(io, file), file);
   if (name === undefined) return agents;
   const first = agents.find((agent) => agent.name === name);

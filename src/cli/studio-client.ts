@@ -10,7 +10,7 @@ import { ROUTES } from "../studio/routes/routes.ts";
 import { Studio } from "../studio/studio.ts";
 import { agentsFor, readersFor } from "./agent.ts";
 import type { AGENT_OPTIONS, CLIENT_OPTIONS, CommandCall } from "./command.ts";
-import { CliError, EXIT, exitOfStatus, type Io } from "./io.ts";
+import { badUsage, CliError, EXIT, exitOfStatus, type Io } from "./io.ts";
 
 type Query = { readonly [name: string]: string | number | undefined };
 
@@ -165,6 +165,8 @@ function serverClient({
   if (options.store !== undefined) {
     throw new CliError({ code: "bad_usage", exit: EXIT.usage, message: "Give --store or --server, not both." });
   }
+  if (options.agent !== undefined && !options.agent.startsWith("#"))
+    throw badUsage("A server has its own agents. Name one of them: --agent '#name'.");
   if (!URL.canParse(given) || !/^https?:$/.test(new URL(given).protocol)) {
     const message = "--server must be an address such as http://127.0.0.1:4747.";
     throw new CliError({ code: "bad_usage", exit: EXIT.usage, message });

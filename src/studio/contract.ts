@@ -65,8 +65,8 @@ export interface Info {
   readonly model: string;
   /** The agent that answers in new threads. */
   readonly agent: string;
-  /** All agents of this Studio. */
-  readonly agents: readonly string[];
+  /** All agents of this Studio, with the names of their tools. */
+  readonly agents: readonly { readonly name: string; readonly tools: readonly string[] }[];
   readonly tools: readonly { readonly name: string; readonly description?: string | undefined }[];
   readonly prompts: readonly SuggestedPrompt[];
   /** The name of the store for the page. It contains no password and no path. */
@@ -115,6 +115,8 @@ export interface ThreadDetail extends ThreadRow {
     readonly id: string;
     readonly state: "running" | "waiting" | "done";
     readonly iteration: number;
+    /** The agent that runs it. Logs of version 0.1 do not name it. */
+    readonly agent?: string;
     readonly waiting: readonly WaitingCall[];
   };
   readonly forks: readonly ForkRow[];

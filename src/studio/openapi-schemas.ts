@@ -97,7 +97,7 @@ export const SCHEMAS = {
   },
   Info: shape<Info>({
     ...{ name: text, version: text, readOnly: flag, demo: flag, model: text, agent: text },
-    agents: list(text),
+    agents: list(shape<Info["agents"][number]>({ name: text, tools: list(text) })),
     tools: list(shape<Info["tools"][number]>({ name: text }, { description: text })),
     prompts: list(shape<SuggestedPrompt>({ title: text, text }, { next: list(text) })),
     store: text,
@@ -119,10 +119,13 @@ export const SCHEMAS = {
     { ...ROW, lanes: list(text), activeLane: text, forks: list(shape<ForkRow>({ id: text, forkSeq: whole })) },
     {
       ...ROW_MAY,
-      request: shape<NonNullable<ThreadDetail["request"]>>({
-        ...{ id: text, iteration: whole, state: words("running", "waiting", "done") },
-        waiting: list(waiting),
-      }),
+      request: shape<NonNullable<ThreadDetail["request"]>>(
+        {
+          ...{ id: text, iteration: whole, state: words("running", "waiting", "done") },
+          waiting: list(waiting),
+        },
+        { agent: text },
+      ),
       branches: described(
         shape<Branches>({ hidden: list(list(whole)), siblings: object }),
         "Set if other branches have entries that the active one does not have: their ranges, and the siblings of messages.",

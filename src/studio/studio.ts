@@ -25,8 +25,8 @@ const MAX_RESUMES = 8;
 const PAGE = 200;
 const IMPORT_LIMIT = 256 * 1024 * 1024;
 const CLAIM_TTL_MS = 10_000;
-/** Milliseconds that an action waits until another process releases the thread. */
-const CLAIM_WAIT_MS = 2000;
+/** Milliseconds that an action waits until another process releases the thread. The lease of a dead one has ended then. */
+const CLAIM_WAIT_MS = CLAIM_TTL_MS + 2000;
 
 /** State shared by all routes: the store, the host that runs the agent, and the requests that run in this process. */
 export class Studio {

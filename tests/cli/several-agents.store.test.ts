@@ -17,6 +17,8 @@ describe("a file of several agents", () => {
       export const bob = defineAgent({ name: "bob", model: model("I am Bob.", "I am Bob.") });
       const tools = { to_bob: handoff(bob, { description: "For refunds" }) };
       export const ann = defineAgent({ name: "ann", tools, model: model(${script}) });
+      const pay = { description: "Pays", inputSchema: { type: "object" }, needsApproval: true, execute: () => "paid" };
+      export const eve = defineAgent({ name: "eve", tools: { pay }, model: model({ calls: [{ name: "pay" }] }, "Paid.") });
       export default ann;`;
     writeFileSync(join(cwd, "agents.ts"), text);
     return cwd;
@@ -32,6 +34,27 @@ describe("a file of several agents", () => {
     expect(stdout && JSON.parse(stdout).threads, stderr).toHaveLength(1);
   });
 
+  test("decides with the agent of the thread, whichever comes first", async () => {
+    const cwd = withAgents();
+    expect((await run(["ask", "Pay.", "--agent", "agents.ts#eve"], { cwd })).code).toBe(4);
+    const { stdout, stderr } = await run(["approve", "last", "--agent", "agents.ts"], { cwd });
+    expect(stdout, stderr).toBe("Paid.\n");
+  });
+
+  test("does not ask another agent in a thread that has one", async () => {
+    const cwd = withAgents();
+    await run(["ask", "Hi.", "--agent", "agents.ts"], { cwd });
+    const { code, stderr } = await run(["ask", "Hi.", "-t", "last", "--agent", "agents.ts#bob"], { cwd });
+    expect({ code, stderr }).toEqual({ code: 4, stderr: expect.stringContaining('has the agent "ann", not "bob"') });
+  });
+
+  test("does not take a file beside a server", async () => {
+    const { code, stderr } = await run(["ask", "Hi.", "--server", "http://127.0.0.1:1", "--agent", "a.ts"], {
+      cwd: fastFolder(),
+    });
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining("--agent '#name'") });
+  });
+
   test("hands over", async () => {
     const cwd = withAgents(`{ calls: [{ name: "to_bob" }] }`);
     const { stdout, stderr, code } = await run(["ask", "I want a refund.", "--agent", "agents.ts"], { cwd });
@@ -43,10 +66,10 @@ describe("a file of several agents", () => {
 
   test("has no other agent", async () => {
     const cwd = withAgents();
-    const { code, stderr } = await run(["ask", "Hi.", "--agent", "agents.ts#eve"], { cwd });
+    const { code, stderr } = await run(["ask", "Hi.", "--agent", "agents.ts#mia"], { cwd });
     expect({ code, stderr }).toEqual({
       code: 2,
-      stderr: expect.stringContaining("agents.ts has no agent eve: it has ann, bob."),
+      stderr: expect.stringContaining("agents.ts has no agent mia: it has ann, bob, eve."),
     });
   });
 });

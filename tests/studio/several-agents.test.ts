@@ -15,7 +15,13 @@ const bob = defineAgent({
 
 test("each thread has its own agent: the first one, or the one that it was made for", async () => {
   const { api } = await started({ agents: [ann, bob] });
-  expect((await api.get("/info")).body).toMatchObject({ agent: "ann", agents: ["ann", "bob"] });
+  expect((await api.get("/info")).body).toMatchObject({
+    agent: "ann",
+    agents: [
+      { name: "ann", tools: [] },
+      { name: "bob", tools: ["sign"] },
+    ],
+  });
   const first = await api.newThread();
   expect((await api.asked(first, "Hi.")).at(-1)).toMatchObject({ payload: { content: "I am Ann." } });
 
@@ -24,7 +30,7 @@ test("each thread has its own agent: the first one, or the one that it was made 
   // Only Bob has the tool that runs outside.
   await expect
     .poll(async () => (await api.get(`/threads/${body.id}`)).body.request)
-    .toMatchObject({ id: requestId, waiting: [{ name: "sign", kind: "answer" }] });
+    .toMatchObject({ id: requestId, agent: "bob", waiting: [{ name: "sign", kind: "answer" }] });
   expect((await api.get("/threads?agent=bob")).body.threads).toMatchObject([{ id: body.id, agent: "bob" }]);
 });
 

@@ -1,6 +1,7 @@
 import type { ContextPolicyInput } from "../../projection/policy/fields.ts";
 import type { Info, ThreadDetail } from "../../studio/contract.ts";
 import { HeddleError } from "../../thread/errors.ts";
+import { chosenAgent } from "../agent.ts";
 import type { Steering } from "../chat-steering.ts";
 import { AGENT_OPTIONS, CLIENT_OPTIONS, type CommandCall, type CommandOptions, defineCommand } from "../command.ts";
 import { follow } from "../follow.ts";
@@ -24,7 +25,7 @@ export const ASK_OPTIONS = {
 } as const satisfies CommandOptions;
 
 interface AskOptions {
-  readonly call: CommandCall<typeof ASK_OPTIONS>;
+  readonly call: CommandCall<typeof ASK_OPTIONS & typeof AGENT_OPTIONS>;
   readonly contextPolicy: ContextPolicyInput | undefined;
   readonly client: StudioClient;
   readonly interrupts: Interrupts;
@@ -58,7 +59,8 @@ export async function threadFor({ call, client }: AskOptions): Promise<string> {
     await warnOfOtherAgent(call, client, id);
     return id;
   }
-  const { id } = await client.post<{ readonly id: string }>("/api/threads", title === undefined ? {} : { title });
+  const agent = chosenAgent(call.options.agent);
+  const { id } = await client.post<{ readonly id: string }>("/api/threads", { title, agent });
   return id;
 }
 
@@ -75,7 +77,13 @@ export async function askInThread(
 ): Promise<number> {
   const { call, contextPolicy, client, interrupts, steering } = asking;
   const { tool } = call.options;
-  const body = { content, next: [], ...(contextPolicy && { contextPolicy }), ...(tool && { allowedTools: tool }) };
+  const agent = chosenAgent(call.options.agent);
+  const body = {
+    ...{ content, next: [] },
+    ...(contextPolicy && { contextPolicy }),
+    ...(tool && { allowedTools: tool }),
+    ...(agent !== undefined && { agent }),
+  };
   const begin = async (): Promise<string> => {
     const { requestId } = await client
       .post<{ readonly requestId: string }>(pathOf(threadId, "ask"), body)
@@ -102,7 +110,7 @@ async function warnOfOtherAgent({ out }: AskOptions["call"], client: StudioClien
     client.get<ThreadDetail>(pathOf(threadId)),
     client.get<Info>("/api/info"),
   ]);
-  if (of !== undefined && !agents.includes(of)) {
+  if (of !== undefined && !agents.some(({ name }) => name === of)) {
     await out.info(
       `${out.paintError("yellow", "warning:")} this thread belongs to the agent ${of}, but ${agent} answers. Name an agent with --agent.`,
     );

@@ -52,7 +52,7 @@ export const chat = defineCommand({
 });
 
 interface ConversationOptions {
-  readonly call: CommandCall<typeof ASK_OPTIONS>;
+  readonly call: CommandCall<typeof ASK_OPTIONS & typeof AGENT_OPTIONS>;
   readonly contextPolicy: ContextPolicyInput | undefined;
   readonly client: StudioClient;
 }

@@ -43,7 +43,7 @@ async function decideWhile(
     const { request } = await client.get<ThreadDetail>(pathOf(threadId));
     const waiting = waitingCallFor(request?.waiting ?? [], decision);
     if (request === undefined) throw nothingWaits();
-    await checkTools(client, request.waiting);
+    await checkTools(client, request);
     const runs = "arguments" in body ? { name: waiting.name, arguments: body.arguments as JsonValue } : waiting; // read as JSON
     await out.info(out.paintError("dim", `${verdict}: ${callText(out, runs)}`));
     const begin = async (): Promise<string> => {
@@ -79,10 +79,14 @@ function nothingWaits(waiting: readonly WaitingCall[] = []): CliError {
 }
 
 /** Throws if the agent lacks a waiting tool. The tools run in this process, so the request would fail. */
-async function checkTools(client: StudioClient, waiting: readonly WaitingCall[]): Promise<void> {
+async function checkTools(client: StudioClient, request: NonNullable<ThreadDetail["request"]>): Promise<void> {
   if (client.isServer) return;
-  const { tools, agent } = await client.get<Info>("/api/info");
-  const missing = waiting.find(({ name }) => !tools.some((tool) => tool.name === name));
+  const info = await client.get<Info>("/api/info");
+  const { name: agent, tools } = info.agents.find(({ name }) => name === request.agent) ?? {
+    name: info.agent,
+    tools: info.tools.map(({ name }) => name),
+  };
+  const missing = request.waiting.find(({ name }) => !tools.includes(name));
   if (missing === undefined) return;
   const message = `The agent ${agent} has no tool ${missing.name}. Name the agent of this thread with --agent, or a Studio with --server.`;
   throw new CliError({ code: "tool_missing", exit: EXIT.refused, message });

@@ -64,7 +64,8 @@ export async function ask({ studio, request, param }: RouteCall): Promise<JsonRe
   const isTurn = [turn.regenerate, turn.edit, turn.messageId, turn.busy].some((given) => given !== undefined);
   if (isTurn) return json<AskAccepted>({ requestId: await takeTurn(studio, id, turn, options) }, 202);
   const next = optionalList(body, "next")?.map((one) => asContent(one, "next")) ?? followUpsOf(studio, content);
-  const asked = await startRequest(studio, id, content, options);
+  const agent = optionalText(body, "agent");
+  const asked = await startRequest(studio, id, content, { ...options, ...(agent !== undefined && { agent }) });
   if (next.length > 0) void askFollowUps(studio, id, asked, next, options);
   return json<AskAccepted>({ requestId: asked.id }, 202);
 }
@@ -116,7 +117,12 @@ async function partsOf(
   return [...files, text];
 }
 
-async function startRequest(studio: Studio, id: string, content: Content, options: Ask): Promise<AgentRequest> {
+async function startRequest(
+  studio: Studio,
+  id: string,
+  content: Content,
+  options: Ask & { readonly agent?: string },
+): Promise<AgentRequest> {
   const thread = await studio.store.load(id, { last: 1 });
   if (thread === undefined) throw threadNotFound(id); // a mistyped id must not create a thread
   const { metadata } = thread;
@@ -127,8 +133,8 @@ async function startRequest(studio: Studio, id: string, content: Content, option
   try {
     const context = await studio.contextOf(id);
     const request = await studio.host.ask(id, content, {
-      ...options,
       ...(thread.rev === 0 && { agent: (studio.agentNamed(metadata["agent"]) ?? studio.agent).name }),
+      ...options,
       ...(context !== undefined && { context }),
     });
     studio.live.attach(id, request);
@@ -276,7 +282,7 @@ export async function studioInfo({ studio }: RouteCall): Promise<JsonResponse<In
     demo,
     model,
     agent: agent.name,
-    agents: agents.map(({ name }) => name),
+    agents: agents.map((each) => ({ name: each.name, tools: Object.keys(each.tools) })),
     tools: tools.map(({ name, description }) => ({ name, description })),
     prompts,
     store,

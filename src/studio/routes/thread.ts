@@ -78,7 +78,8 @@ async function openRequest(studio: Studio, { id, metadata }: Thread): Promise<Th
     return isOpen && isForOutside(of, name) ? [{ toolCallId, name, arguments: given, kind: "answer" }] : [];
   });
   const state = studio.live.get(id)?.state ?? (waiting.length > 0 ? "waiting" : "running");
-  return { id: run.requestId, state, iteration: run.iteration, waiting };
+  const { requestId, iteration, agent } = run;
+  return { id: requestId, state, iteration, ...(agent !== undefined && { agent }), waiting };
 }
 
 /** Whether a tool has no `execute`. The result of its calls comes from outside the agent. */
