@@ -116,6 +116,7 @@ describe.each(DATABASES)("a host that works, on %s,", (_name, open) => {
     await at.store.post("thread_later", { id: "req_later", ...ask, at: 60_000 }, { agent: "bob" });
     await at.store.post("thread_named", { id: "req_named", ...ask, agent: "ann" }); // as with `host.ask`
     await pass(at, 5_000);
+    expect(await at.store.pending("thread_named")).toEqual([]); // the worker has taken it
     expect(await stateOf(host, "thread_now", "req_now")).toBe("I am bob.");
     expect(await stateOf(host, "thread_named", "req_named")).toBe("I am ann.");
     await pass(at, 60_000);
