@@ -15,7 +15,10 @@ describe("a file of several agents", () => {
       import { scriptedModel } from ${testing};
       const model = (...script) => scriptedModel(script, { order: "any" });
       export const bob = defineAgent({ name: "bob", model: model("I am Bob.", "I am Bob.") });
-      const tools = { to_bob: handoff(bob, { description: "For refunds" }) };
+      const tools = {
+        to_bob: handoff(bob, { description: "For refunds" }),
+        to_eve: handoff("eve", { description: "For payments" }),
+      };
       export const ann = defineAgent({ name: "ann", tools, model: model(${script}) });
       const pay = { description: "Pays", inputSchema: { type: "object" }, needsApproval: true, execute: () => "paid" };
       export const eve = defineAgent({ name: "eve", tools: { pay }, model: model({ calls: [{ name: "pay" }] }, "Paid.") });
@@ -37,6 +40,13 @@ describe("a file of several agents", () => {
   test("decides with the agent of the thread, whichever comes first", async () => {
     const cwd = withAgents();
     expect((await run(["ask", "Pay.", "--agent", "agents.ts#eve"], { cwd })).code).toBe(4);
+    const { stdout, stderr } = await run(["approve", "last", "--agent", "agents.ts"], { cwd });
+    expect(stdout, stderr).toBe("Paid.\n");
+  });
+
+  test("decides with the agent that the thread was handed to", async () => {
+    const cwd = withAgents(`{ calls: [{ name: "to_eve" }] }`);
+    expect((await run(["ask", "Pay.", "--agent", "agents.ts"], { cwd })).code).toBe(4);
     const { stdout, stderr } = await run(["approve", "last", "--agent", "agents.ts"], { cwd });
     expect(stdout, stderr).toBe("Paid.\n");
   });

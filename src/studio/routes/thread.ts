@@ -1,6 +1,6 @@
 import { cmd } from "../../agent/cmd.ts";
 import type { AnyAgent } from "../../agent/definition/config.ts";
-import type { WaitingCall } from "../../agent/react/agent.ts";
+import { nextAgent, type WaitingCall } from "../../agent/react/agent.ts";
 import { counterFor } from "../../agent/react/call-context.ts";
 import { restore } from "../../agent/react/restore.ts";
 import { REQUEST_INTERRUPTED } from "../../agent/react/resume.ts";
@@ -63,9 +63,11 @@ export async function loadForLanes(store: ThreadStore, threadId: string, options
 async function openRequest(studio: Studio, { id, metadata }: Thread): Promise<ThreadDetail["request"]> {
   if (metadata["status"] !== "running" && metadata["status"] !== "waiting") return undefined;
   const settings = await studio.settings;
-  const { run } = (await loadAgent(studio.store, id, settings, studio.ports)).state;
+  const loaded = await loadAgent(studio.store, id, settings, studio.ports);
+  const { run } = loaded.state;
   if (run === undefined) return undefined;
-  const of = studio.agentNamed(run.agent) ?? studio.agent;
+  const agent = run.handedTo === undefined ? run.agent : nextAgent(loaded);
+  const of = studio.agentNamed(agent) ?? studio.agent;
   const waiting = run.calls.flatMap(({ call, status, question, deadline }): readonly WaitingCall[] => {
     const { id: toolCallId, name, arguments: given } = call;
     if (status === "approval_requested") return [{ toolCallId, name, arguments: given, kind: "approval" }];
@@ -78,7 +80,7 @@ async function openRequest(studio: Studio, { id, metadata }: Thread): Promise<Th
     return isOpen && isForOutside(of, name) ? [{ toolCallId, name, arguments: given, kind: "answer" }] : [];
   });
   const state = studio.live.get(id)?.state ?? (waiting.length > 0 ? "waiting" : "running");
-  const { requestId, iteration, agent } = run;
+  const { requestId, iteration } = run;
   return { id: requestId, state, iteration, ...(agent !== undefined && { agent }), waiting };
 }
 
