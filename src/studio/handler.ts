@@ -2,7 +2,6 @@ import type { AnyAgent } from "../agent/definition/config.ts";
 import type { AgentHost } from "../runtime/host/agent-host.ts";
 import { openStore } from "../stores/open-store.ts";
 import type { ThreadStore } from "../stores/port.ts";
-import { isDemo } from "./demo/demo-agent.ts";
 import { Access, type GuardOptions, guard } from "./http/guard.ts";
 import { errorResponse, StudioError } from "./http/response.ts";
 import { route } from "./http/router.ts";
@@ -58,7 +57,7 @@ export async function handlerOf(what: string, options: StudioOptions, mounted: M
     throw new StudioError({ code: "invalid_options", status: 400, message });
   }
   const agents = agentsIn(options);
-  for (const agent of agents) if (!isDemo(agent)) checkContext(what, agent, options);
+  for (const agent of agents) checkContext(what, agent, options);
   const store = given ?? (await openStore(url));
   const access = token === undefined ? undefined : new Access(token);
   const page = ui === false ? undefined : new Page(ui);

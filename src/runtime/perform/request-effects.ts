@@ -138,10 +138,14 @@ export function notePosted(store: ThreadStore, threadId: string): PostedCommands
     };
     const begin = (): void => {
       wake = doNothing;
-      read().then(rest, rest); // after an error the next command has the inbox read
+      read().then(done, rest); // after an error the next command has the inbox read
     };
     const rest = (): void => {
       wake = begin;
+    };
+    const done = (): void => {
+      rest();
+      if (isPosted) begin(); // since the last look
     };
     begin();
     if (stopped.aborted) end();

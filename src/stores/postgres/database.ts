@@ -90,7 +90,7 @@ interface Listening {
 
 const RETRY_MS = 5000;
 
-/** The first queries of a process need no other connection beside them. Until then the store polls. */
+/** The first queries of a process need no other connection beside them. Until then the store polls, and its bus sends nothing. */
 const LISTEN_AFTER_MS = 200;
 
 /**
