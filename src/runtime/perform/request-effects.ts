@@ -145,7 +145,7 @@ export function notePosted(store: ThreadStore, threadId: string): PostedCommands
     };
     const done = (): void => {
       rest();
-      if (isPosted) begin(); // since the last look
+      if (isPosted && !stopped.aborted) begin(); // since the last look
     };
     begin();
     if (stopped.aborted) end();
