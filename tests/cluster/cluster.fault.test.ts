@@ -14,8 +14,8 @@ afterAll(async () => {
 });
 
 test("whatever dies, freezes and is cut, every request ends once and every message is taken once", async () => {
-  await throughFaults({ server, random: seeded(), threads: 30, asksPerThread: 3 }, 1);
+  await throughFaults({ server, random: seeded(), threads: 15, asksPerThread: 3 }, 1);
 });
 
 test("a rolling deploy fails no request", () =>
-  throughDeploys({ server, random: seeded(), threads: 20, asksPerThread: 3 }, 1));
+  throughDeploys({ server, random: seeded(), threads: 10, asksPerThread: 3 }, 1));

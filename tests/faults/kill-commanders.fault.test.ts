@@ -10,11 +10,11 @@ import { tempFile } from "../support/temp-folder.ts";
 import type { Acknowledged } from "./support/commander.ts";
 
 test("commands have one outcome each, with killed processes: SQLite", async () => {
-  await killCommanders({ url: `sqlite:${tempFile()}`, tenant: "default", kills: 6 });
+  await killCommanders({ url: `sqlite:${tempFile()}`, tenant: "default", kills: 4 });
 });
 
 test("commands have one outcome each, with killed processes: Postgres", async () => {
-  await killCommanders({ url: inject("postgresUrl"), tenant: randomUUID(), kills: 5 });
+  await killCommanders({ url: inject("postgresUrl"), tenant: randomUUID(), kills: 3 });
 });
 
 interface Killing {

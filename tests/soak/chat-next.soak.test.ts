@@ -8,9 +8,9 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { chromium, launchBrowser, newPage, seriousViolations, shoot } from "../browser/support/stage.ts";
 import { mustBeBuilt, root } from "../docs/built.ts";
+import { DOCUMENT, startWriter } from "../examples/support/writer-model.ts";
 import { addressOf, CONFIG, installNextApp, NEXT_ENV, nextIn } from "../package/support/next-app.ts";
 import type { ProtocolServer } from "../support/protocol/server.ts";
-import { DOCUMENT, startWriter } from "./support/writer-model.ts";
 
 // The Next.js example in a browser: packed, installed, built and started as its README says.
 

@@ -20,7 +20,7 @@ describe.skipIf(process.platform === "win32")("The browser of the tests", () => 
   const find = (isDebianRoot: boolean, env: NodeJS.ProcessEnv = {}) =>
     findBrowser({ env: { PATH: folder, ...env }, places: [], isDebianRoot });
   /** What a real apt-get does for us: a command in the PATH. */
-  const INSTALLS = `case "$*" in *" chromium "*) printf '#!/bin/sh\\necho Chromium 1.2\\n' > "\${0%/*}/chromium"; /bin/chmod +x "\${0%/*}/chromium";; esac`;
+  const INSTALLS = `case "$*" in *" chromium-headless-shell "*) printf '#!/bin/sh\\necho Chromium 1.2\\n' > "\${0%/*}/chromium-headless-shell"; /bin/chmod +x "\${0%/*}/chromium-headless-shell";; esac`;
 
   test("is the one that is there, and nothing is installed", () => {
     const path = command("chromium", "echo Chromium 9");
@@ -31,13 +31,13 @@ describe.skipIf(process.platform === "win32")("The browser of the tests", () => 
 
   test("is installed where that needs no permission", () => {
     command("apt-get", INSTALLS);
-    expect(find(true)).toEqual({ path: join(folder, "chromium"), version: "Chromium 1.2" });
+    expect(find(true)).toEqual({ path: join(folder, "chromium-headless-shell"), version: "Chromium 1.2" });
   });
 
   test("is not installed without root, and the message says how to install it", () => {
     command("apt-get", INSTALLS);
     expect(find(false).why).toBe(
-      "No Chromium was found. Install it (Debian: apt-get install chromium), or name one in HEDDLE_CHROMIUM.",
+      "No Chromium was found. Install it (Debian: apt-get install chromium-headless-shell), or name one in HEDDLE_CHROMIUM.",
     );
   });
 

@@ -32,7 +32,7 @@ function followed({ isStopped }: { readonly isStopped: () => boolean }) {
   };
   const posted = notePosted(store, "thread_1");
   const live = { inbox: new Map() } as never; // the inbox is all that is read of it
-  const options = { ports: systemRuntimePorts };
+  const options = { ports: systemRuntimePorts, holder: undefined, performCall: async () => undefined };
   const begin = () => posted.readBy({ options, live, stopped: signal, reply: async () => undefined });
   return { counts, post, begin, ended };
 }
@@ -54,7 +54,7 @@ test.each(Array.from({ length: 20 }, (_, ticks) => ticks))(
     begin();
     await later();
     post();
-    for (let tick = 0; tick < ticks; tick++) await undefined;
+    for (let tick = 0; tick < ticks; tick++) await Promise.resolve();
     const before = counts.reads;
     post();
     await later();

@@ -162,10 +162,10 @@ describe.each(EVERY_WAY)("$api, $way", (setting) => {
   const turn = EVERY_WAY.indexOf(setting);
 
   describe.each(CUTS)("an answer that is cut: $how, $framing", (cut) => {
-    // Each place with the first and the second call, in one attempt and in all; a short run takes one of the four.
+    // Each place with the first and the second call, in one attempt and in all; a short run takes one of twelve.
     const cases = PLACES.flatMap((at, index) =>
       [0, 1, 2, 3].flatMap((which) => {
-        const isTaken = isSoak || (index + turn + CUTS.indexOf(cut)) % 4 === which;
+        const isTaken = isSoak || (index + turn + CUTS.indexOf(cut)) % 12 === which;
         return isTaken ? [{ at, step: which % 2, attempts: which < 2 ? 1 : RETRIES + 1 }] : [];
       }),
     );
