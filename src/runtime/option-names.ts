@@ -1,5 +1,4 @@
-import type { AnyAgent } from "../agent/definition/config.ts";
-import { isAgent, UNNAMED } from "../agent/definition/define-agent.ts";
+import { checkAgent, UNNAMED } from "../agent/definition/define-agent.ts";
 import { AgentError } from "../agent/definition/errors.ts";
 import { describe, isPlainObject } from "../thread/json.ts";
 import { checkName, type OptionNames, refuseUnknownOptions } from "../thread/options.ts";
@@ -467,11 +466,6 @@ function checkCallbacks(options: { readonly [Name in (typeof CALLBACKS)[number]]
       throw invalid(`${name} must be a function, not ${describe(value)}.`);
     }
   }
-}
-
-function checkAgent(path: string, agent: unknown): asserts agent is AnyAgent {
-  if (isAgent(agent)) return;
-  throw new AgentError({ code: "invalid_agent", path, message: `${path} must be made by defineAgent.` });
 }
 
 function checkStore(store: unknown): void {

@@ -41,8 +41,9 @@ export function refTexts(refs: RefsFilter): readonly string[] {
 export function requestKey({ requestId }: RefsFilter): string | undefined {
   if (requestId === undefined) return undefined;
   const text = JSON.stringify(requestId);
-  const chars = [...text];
-  return (MADE_ID.test(text) ? chars.slice(-RANDOM_CHARS) : chars.slice(0, INDEXED_CHARS)).join("");
+  const chars = /[\ud800-\udfff]/.test(text) ? [...text] : text; // a list takes much longer, and few ids need one
+  const part = MADE_ID.test(text) ? chars.slice(-RANDOM_CHARS) : chars.slice(0, INDEXED_CHARS);
+  return typeof part === "string" ? part : part.join("");
 }
 
 /** The request key of a row. */

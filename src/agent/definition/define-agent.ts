@@ -251,6 +251,12 @@ export function isAgent(value: unknown): value is AnyAgent {
   return typeof value === "object" && value !== null && Reflect.get(value, DEFINED) === true;
 }
 
+/** Throws if a value is no agent. */
+export function checkAgent(path: string, value: unknown): asserts value is AnyAgent {
+  if (isAgent(value)) return;
+  throw new AgentError({ code: "invalid_agent", path, message: `${path} must be made by defineAgent.` });
+}
+
 function complete(config: AgentConfig<Tools, never, InputSchema | undefined>): object {
   if (!isPlainObject(config)) throw invalid("config", `must be a plain object with a model, not ${describe(config)}`);
   const given = Object.entries(config).filter(([, value]) => value !== undefined);

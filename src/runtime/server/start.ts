@@ -1,6 +1,5 @@
 import type { AnyAgent, OnNeedsSummary } from "../../agent/definition/config.ts";
-import { isAgent } from "../../agent/definition/define-agent.ts";
-import { AgentError } from "../../agent/definition/errors.ts";
+import { checkAgent } from "../../agent/definition/define-agent.ts";
 import type { AgentEvent } from "../../agent/event.ts";
 import { type ReactAgent, wasHandedOver, willOnlyWait } from "../../agent/react/agent.ts";
 import { heldFor } from "../../agent/react/call-context.ts";
@@ -95,9 +94,7 @@ async function start<Agent extends AnyAgent>(
   const { agent, store, context = () => undefined as never } = options;
   const warn = ignoreErrorsOf(options.warn ?? systemWarn);
   const telemetry = options.telemetry === undefined ? noTelemetry : guardTelemetry(options.telemetry);
-  if (!isAgent(agent)) {
-    throw new AgentError({ code: "invalid_agent", path: "agent", message: "agent must be made by defineAgent." });
-  }
+  checkAgent("agent", agent);
   const ports = runtimePorts(options.ports);
   const threadId = options.threadId ?? ports.ids("thread");
   const ttlMs = options.leaseTtlMs ?? LEASE_TTL_MS;

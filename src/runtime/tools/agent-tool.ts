@@ -1,9 +1,10 @@
 import type { AnyAgent } from "../../agent/definition/config.ts";
+import { checkAgent } from "../../agent/definition/define-agent.ts";
 import type { InferInput, InputSchema } from "../../agent/definition/schema.ts";
 import { type AnyTool, childResult, type Tool, type ToolResult, type Tools } from "../../agent/definition/tool.ts";
 import { contentOf } from "../../projection/transcript/payload.ts";
 import type { Content } from "../../thread/message.ts";
-import { receiverOf } from "./handoff.ts";
+import { checkDescription, receiverOf } from "./handoff.ts";
 
 /** The description of the agent for a model, and how the arguments of a call become an ask. */
 export interface AgentToolOptions<Schema extends InputSchema = InputSchema>
@@ -37,8 +38,11 @@ const AGENT = Symbol.for("heddle.agent-of-tool");
  */
 export function agentTool<const Schema extends InputSchema = typeof TASK>(
   agent: AnyAgent,
-  { description, inputSchema, prompt = taskIn, ...more }: AgentToolOptions<Schema>,
+  options: AgentToolOptions<Schema>,
 ): Tool<InferInput<Schema>, unknown> {
+  checkAgent("agent", agent);
+  checkDescription("agentTool", options);
+  const { description, inputSchema, prompt = taskIn, ...more } = options;
   const execute = (input: InferInput<Schema>): ToolResult =>
     childResult({ agent: agent.name, content: contentOf(prompt(input), "The answer of prompt") });
   const schema = inputSchema ?? TASK;

@@ -1,4 +1,6 @@
 import type { AnyAgent } from "../../agent/definition/config.ts";
+import { checkAgent } from "../../agent/definition/define-agent.ts";
+import { AgentError } from "../../agent/definition/errors.ts";
 import type { AnyTool, Tool } from "../../agent/definition/tool.ts";
 
 /** The description of a handoff for a model. */
@@ -31,10 +33,10 @@ const RECEIVER = Symbol.for("heddle.handoff-of-tool");
  * const billing = defineAgent({ name: "billing", model: scriptedModel(["Your invoice is paid."]) });
  * const tools = { billing: handoff(billing, { description: "Questions about invoices" }) };
  */
-export function handoff(
-  agent: AnyAgent | string,
-  { description, ...more }: HandoffOptions,
-): Tool<{ readonly reason?: string }, string> {
+export function handoff(agent: AnyAgent | string, options: HandoffOptions): Tool<{ readonly reason?: string }, string> {
+  if (typeof agent !== "string" || agent === "") checkAgent("agent", agent);
+  checkDescription("handoff", options);
+  const { description, ...more } = options;
   const receiver: Receiver = typeof agent === "string" ? { name: agent } : { name: agent.name, agent };
   const tool: Tool<{ readonly reason?: string }, string> = {
     description,
@@ -44,6 +46,14 @@ export function handoff(
     repeatable: true,
   };
   return { ...tool, ...{ [RECEIVER]: receiver } };
+}
+
+/** Throws if the model would not know when to use the tool. */
+export function checkDescription(tool: "handoff" | "agentTool", options: unknown): void {
+  const { description } = Object(options) as { readonly description?: unknown };
+  if (typeof description === "string" && description !== "") return;
+  const message = `${tool} needs a description: the text from which the model knows when to use it.`;
+  throw new AgentError({ code: "invalid_agent", path: "description", message });
 }
 
 /** The agent that gets the thread from a tool; undefined for any other tool. */

@@ -1,0 +1,27 @@
+import { agentTool, defineAgent, handoff } from "heddle";
+import { scriptedModel } from "heddle/testing";
+import { describe, expect, test } from "vitest";
+
+const agent = defineAgent({ name: "sales", model: scriptedModel([]) });
+const options = { description: "Offers" };
+
+describe.each([
+  ["agentTool", agentTool],
+  ["handoff", handoff],
+] as const)("%s", (_, make) => {
+  test.each<readonly [what: string, path: string, given: readonly unknown[]]>([
+    ["without an agent", "agent", [undefined, options]],
+    ["with what defineAgent has not made", "agent", [{ name: "sales" }, options]],
+    ["with an empty name", "agent", ["", options]],
+    ["without options", "description", [agent]],
+    ["without a description", "description", [agent, {}]],
+    ["with an empty description", "description", [agent, { description: "" }]],
+  ])("is refused %s", (_what, path, given) => {
+    const call = make as (...given: readonly unknown[]) => unknown; // as from code without types
+    expect(() => call(...given)).toThrow(expect.objectContaining({ code: "invalid_agent", path }));
+  });
+});
+
+test("agentTool is refused with a name: its agent must run where the parent runs", () => {
+  expect(() => agentTool("sales" as never, options)).toThrow(expect.objectContaining({ code: "invalid_agent" }));
+});
