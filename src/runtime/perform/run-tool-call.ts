@@ -13,7 +13,7 @@ import { hookAnswer } from "../time-limits.ts";
 import { approvalNeeded } from "../tools/approval.ts";
 import { receiverOf } from "../tools/handoff.ts";
 import { runLimited } from "../tools/limits.ts";
-import { errorAnswer, withheldAnswer } from "../tools/outcome.ts";
+import { abortedAnswer, errorAnswer, withheldAnswer } from "../tools/outcome.ts";
 import { shownContent } from "../tools/result.ts";
 import { runTool } from "../tools/run-tool.ts";
 import { checkArguments } from "../tools/validate.ts";
@@ -82,7 +82,7 @@ async function executed(scene: Scene, directive: ToolExec, request: LiveRequest)
     return result(scene, directive, errorAnswer({ ...lost, message: `The call did not run. ${lost.message}` }));
   }
   const tool = toolOf(scene, call);
-  if (!(await mayStart(scene, request))) return result(scene, directive, notRun());
+  if (!(await mayStart(scene, request))) return result(scene, directive, notRun(directive));
   const waits = { callId, toolCallId: call.id };
   if (tool !== undefined && !approved) {
     const before = await beforehand(scene, directive, tool, request);
@@ -118,6 +118,7 @@ async function run(scene: Scene, directive: ToolExec, request: LiveRequest): Pro
       tools: scene.tools(),
       callId,
       answered: directive.answered,
+      again: directive.again,
       context: scene.scope(requestId).context,
       onError: (error, code) => scene.onError(error, { ...origin, code }),
       messages: scene.shown(callId),
@@ -225,7 +226,7 @@ async function beforehand(scene: Scene, directive: ToolExec, tool: AnyTool, requ
     if (checked.type === "value" && "refused" in checked.value) return checked.value.refused;
   }
   const verdict = await verdictOf(scene, directive, request);
-  if (request.abort.signal.aborted) return notRun();
+  if (request.abort.signal.aborted) return notRun(directive);
   const denied = denialOf(verdict);
   if (denied !== undefined) return denied;
   // The agent denies the call by its rule, or asks. A rule that allows calls is read only for calls that need an approval.
@@ -282,7 +283,8 @@ function cannotHandOver({ handOff }: Scene, name: string): ToolOutcome {
   return errorAnswer({ code, message: `The conversation cannot be handed over to ${name}: a handoff ${why}.` });
 }
 
-function notRun(): ToolOutcome {
+function notRun({ call, again }: ToolExec): ToolOutcome {
+  if (again) return abortedAnswer(call.name, true);
   return errorAnswer({ code: "tool_aborted", message: "The request was cancelled before the call ran." });
 }
 

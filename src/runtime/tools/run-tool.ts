@@ -39,6 +39,8 @@ export interface ToolRunOptions extends HeartbeatOptions {
   readonly callId?: string | undefined;
   /** The question of the tool and its answer, to resume a call that it has suspended. Default: none. */
   readonly answered?: { readonly question: JsonValue; readonly answer: JsonValue } | undefined;
+  /** Whether an earlier process may have started the call. A call that is stopped then has an unknown outcome. Default false. */
+  readonly again?: boolean | undefined;
   /** Stops the tool. Default: none. */
   readonly signal?: AbortSignal | undefined;
   /** The messages that the model was shown when it made the call. Default: none. */
@@ -140,7 +142,7 @@ async function runAttempts(
   };
   const retries = retriesOf(tool, options.maxRetries ?? 0);
   for (let attempts = 0; ; ) {
-    const { answer, executed } = await runAttempt(attempt);
+    const { answer, executed } = await runAttempt(attempt, attempts > 0 || options.again === true);
     if (executed) attempts++;
     const { failure, partial } = answer;
     const isRetryable = failure?.retryable === true || partial === "timed_out";
@@ -200,7 +202,7 @@ interface AttemptResult {
 }
 
 /** One attempt: checks the arguments, executes, converts the output. All functions of the tool run within its limits. */
-async function runAttempt(attempt: Attempt): Promise<AttemptResult> {
+async function runAttempt(attempt: Attempt, hasBegun: boolean): Promise<AttemptResult> {
   const { call, tool, limits } = attempt;
   const generated = new GeneratorOutput();
   let executed = false;
@@ -211,7 +213,7 @@ async function runAttempt(attempt: Attempt): Promise<AttemptResult> {
     const checked = await checkArguments(call, tool);
     if ("refused" in checked) return checked;
     const { hold } = attempt;
-    if (!hold.isHeld() && !(await hold.ensure())) return { refused: abortedAnswer(call.name, false) };
+    if (!hold.isHeld() && !(await hold.ensure())) return { refused: abortedAnswer(call.name, hasBegun) };
     signal.throwIfAborted();
     executed = true;
     input = checked.input;
@@ -239,7 +241,7 @@ async function runAttempt(attempt: Attempt): Promise<AttemptResult> {
       return { answer: timeoutAnswer(call.name, limits.timeoutMs), executed };
     case "aborted":
       if (last !== undefined) return { answer: await outputAnswer(attempt, input, last.value, "cancelled"), executed };
-      return { answer: abortedAnswer(call.name, executed), executed };
+      return { answer: abortedAnswer(call.name, executed || hasBegun), executed };
     default:
       return result satisfies never;
   }
