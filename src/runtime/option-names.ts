@@ -178,7 +178,8 @@ const WAITING: OptionNames<WaitingListOptions> = { kind: true, limit: true, curs
 const STOP: OptionNames<StopOptions> = { graceMs: true };
 const RESULT: OptionNames<ResultOptions> = { timeoutMs: true };
 
-export function checkDecider(what: "approve" | "deny", options: object): void {
+export function checkDecider(what: "approve" | "deny", toolCallId: unknown, options: object): void {
+  checkToolCallId(toolCallId);
   checkNames(what, options, what === "approve" ? APPROVE : DECIDE);
   const { remember } = options as DecideOptions;
   if (remember === undefined) return;
@@ -215,8 +216,13 @@ export function checkSteerOptions(what: string, options: object): void {
   }
 }
 
-export function checkSenderOptions(what: "answer", options: object): void {
-  checkNames(what, options, COMMAND);
+export function checkAnswer(toolCallId: unknown, options: SenderOptions): void {
+  checkToolCallId(toolCallId);
+  checkNames("answer", options, COMMAND);
+}
+
+function checkToolCallId(toolCallId: unknown): void {
+  if (typeof toolCallId !== "string") throw invalid("toolCallId must be text: that of a call in `waiting`.");
 }
 
 export function checkCancelRequest(texts: { readonly [name: string]: unknown }, options: CancelRequestOptions): void {

@@ -247,6 +247,7 @@ function malformedAsk({ content, options = {}, refs = {} }: Ask): Failure | unde
       "Every part of an ask needs a `type`. Messages are not parts: pass only the text, or start from a thread.",
     );
   }
+  if (!isPlainObject(refs)) return invalid("refs must be an object of texts, numbers, booleans and null.");
   if (maxIterations !== undefined && !(Number.isSafeInteger(maxIterations) && maxIterations >= 1)) {
     return invalid("maxIterations must be a whole number from 1.");
   }

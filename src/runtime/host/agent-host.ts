@@ -14,12 +14,12 @@ import { withDates } from "../ask-options.ts";
 import { ignoreErrorsOf, systemWarn } from "../callbacks.ts";
 import {
   checkAdvanceOptions,
+  checkAnswer,
   checkDecider,
   checkGetOptions,
   checkHostAskOptions,
   checkHostOptions,
   checkResultOptions,
-  checkSenderOptions,
   checkStopOptions,
   checkThreadOptions,
   checkWorkOptions,
@@ -346,14 +346,14 @@ export class AgentHost<Agent extends AnyAgent = AnyAgent> extends ThreadCommands
    * written into the log, and that process acts on it. A token names the request that waits: see docs/hosting.md.
    */
   async approve(threadIdOrToken: string, toolCallId: string, options: ApproveOptions = {}): Promise<void> {
-    checkDecider("approve", options);
+    checkDecider("approve", toolCallId, options);
     const here = (server: AgentServer<Agent>) => server.approve(toolCallId, options);
     return this.#decide(threadIdOrToken, here, { ...options, toolCallId, approved: true });
   }
 
   /** Refuses a call that waits for approval, as `approve` allows one. */
   async deny(threadIdOrToken: string, toolCallId: string, options: DecideOptions = {}): Promise<void> {
-    checkDecider("deny", options);
+    checkDecider("deny", toolCallId, options);
     const here = (server: AgentServer<Agent>) => server.deny(toolCallId, options);
     return this.#decide(threadIdOrToken, here, { ...options, toolCallId, approved: false });
   }
@@ -365,7 +365,7 @@ export class AgentHost<Agent extends AnyAgent = AnyAgent> extends ThreadCommands
     output: unknown,
     options: SenderOptions = {},
   ): Promise<void> {
-    checkSenderOptions("answer", options);
+    checkAnswer(toolCallId, options);
     const here = (server: AgentServer<Agent>) => server.answer(toolCallId, output, options);
     await this.#decide(threadIdOrToken, here, { ...options, toolCallId, output });
   }

@@ -22,6 +22,7 @@ import type { RemoteCall } from "../live/live.ts";
 import type { Loop } from "../loop.ts";
 import { findModels } from "../model/find-models.ts";
 import {
+  checkAnswer,
   checkAskOptions,
   checkBranchOptions,
   checkCancelRequest,
@@ -30,7 +31,6 @@ import {
   checkDecider,
   checkResultOptions,
   checkRevokeOptions,
-  checkSenderOptions,
   checkServerOptions,
   checkSettingOptions,
   checkSteerOptions,
@@ -211,7 +211,7 @@ export class AgentServer<Agent extends AnyAgent = AnyAgent> implements AsyncDisp
    * durable when this resolves.
    */
   async approve(toolCallId: string, options: ApproveOptions = {}): Promise<void> {
-    checkDecider("approve", options);
+    checkDecider("approve", toolCallId, options);
     const { arguments: given, remember, ...decider } = options;
     const decision = { ...decisionOf(decider), ...rememberOf({ remember }, this.#live.options.ports) };
     const edited = given === undefined ? undefined : await this.#edited(toolCallId, given);
@@ -225,7 +225,7 @@ export class AgentServer<Agent extends AnyAgent = AnyAgent> implements AsyncDisp
 
   /** Refuses a call that waits for approval. The model is shown the reason. */
   async deny(toolCallId: string, options: DecideOptions = {}): Promise<void> {
-    checkDecider("deny", options);
+    checkDecider("deny", toolCallId, options);
     const { remember, ...decider } = options;
     const rule = rememberOf({ remember }, this.#live.options.ports);
     await this.#decide({ type: "deny", toolCallId, ...decisionOf(decider), ...rule });
@@ -248,7 +248,7 @@ export class AgentServer<Agent extends AnyAgent = AnyAgent> implements AsyncDisp
    * the question of a tool, which then resumes its call. An answer that does not match the `answerSchema` is `invalid_answer`.
    */
   async answer(toolCallId: string, output: unknown, options: SenderOptions = {}): Promise<void> {
-    checkSenderOptions("answer", options);
+    checkAnswer(toolCallId, options);
     const asked = (await this.waiting()).find((call) => call.toolCallId === toolCallId && "question" in call);
     if (asked !== undefined) {
       const { tools, hookLimit } = this.#live;

@@ -4,7 +4,8 @@ import type { InferInput, InputSchema } from "../../agent/definition/schema.ts";
 import { type AnyTool, childResult, type Tool, type ToolResult, type Tools } from "../../agent/definition/tool.ts";
 import { contentOf } from "../../projection/transcript/payload.ts";
 import type { Content } from "../../thread/message.ts";
-import { checkDescription, receiverOf } from "./handoff.ts";
+import type { OptionNames } from "../../thread/options.ts";
+import { checkToolOptions, receiverOf } from "./handoff.ts";
 
 /** The description of the agent for a model, and how the arguments of a call become an ask. */
 export interface AgentToolOptions<Schema extends InputSchema = InputSchema>
@@ -16,6 +17,15 @@ export interface AgentToolOptions<Schema extends InputSchema = InputSchema>
   /** Makes the ask from the arguments. It may run again after a crash. Default: the task, or the arguments as JSON. */
   readonly prompt?: ((input: InferInput<Schema>) => Content) | undefined;
 }
+
+const NAMES: OptionNames<AgentToolOptions> = {
+  description: true,
+  inputSchema: true,
+  prompt: true,
+  needsApproval: true,
+  approval: true,
+  exclusive: true,
+};
 
 const TASK = {
   type: "object",
@@ -41,7 +51,7 @@ export function agentTool<const Schema extends InputSchema = typeof TASK>(
   options: AgentToolOptions<Schema>,
 ): Tool<InferInput<Schema>, unknown> {
   checkAgent("agent", agent);
-  checkDescription("agentTool", options);
+  checkToolOptions("agentTool", options, NAMES);
   const { description, inputSchema, prompt = taskIn, ...more } = options;
   const execute = (input: InferInput<Schema>): ToolResult =>
     childResult({ agent: agent.name, content: contentOf(prompt(input), "The answer of prompt") });

@@ -2,6 +2,7 @@ import type { AnyAgent } from "../../agent/definition/config.ts";
 import { checkAgent } from "../../agent/definition/define-agent.ts";
 import { AgentError } from "../../agent/definition/errors.ts";
 import type { AnyTool, Tool } from "../../agent/definition/tool.ts";
+import { type OptionNames, refuseUnknownOptions } from "../../thread/options.ts";
 
 /** The description of a handoff for a model. */
 export interface HandoffOptions extends Pick<Tool, "needsApproval" | "approval"> {
@@ -14,6 +15,8 @@ const REASON = {
   properties: { reason: { type: "string", description: "Why, in a sentence. The next agent reads it." } },
   additionalProperties: false,
 } as const;
+
+const NAMES: OptionNames<HandoffOptions> = { description: true, needsApproval: true, approval: true };
 
 /** The agent that gets the thread. `agent` is absent where only its name was given. */
 interface Receiver {
@@ -35,7 +38,7 @@ const RECEIVER = Symbol.for("heddle.handoff-of-tool");
  */
 export function handoff(agent: AnyAgent | string, options: HandoffOptions): Tool<{ readonly reason?: string }, string> {
   if (typeof agent !== "string" || agent === "") checkAgent("agent", agent);
-  checkDescription("handoff", options);
+  checkToolOptions("handoff", options, NAMES);
   const { description, ...more } = options;
   const receiver: Receiver = typeof agent === "string" ? { name: agent } : { name: agent.name, agent };
   const tool: Tool<{ readonly reason?: string }, string> = {
@@ -48,9 +51,14 @@ export function handoff(agent: AnyAgent | string, options: HandoffOptions): Tool
   return { ...tool, ...{ [RECEIVER]: receiver } };
 }
 
-/** Throws if the model would not know when to use the tool. */
-export function checkDescription(tool: "handoff" | "agentTool", options: unknown): void {
+/** Throws if the model would not know when to use the tool, or if a name is misspelled. */
+export function checkToolOptions<Options extends HandoffOptions>(
+  tool: "handoff" | "agentTool",
+  options: Options | undefined,
+  names: OptionNames<Options>,
+): void {
   const { description } = Object(options) as { readonly description?: unknown };
+  if (options !== undefined) refuseUnknownOptions(tool, options, names);
   if (typeof description === "string" && description !== "") return;
   const message = `${tool} needs a description: the text from which the model knows when to use it.`;
   throw new AgentError({ code: "invalid_agent", path: "description", message });

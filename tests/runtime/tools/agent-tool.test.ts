@@ -22,6 +22,15 @@ describe.each([
   });
 });
 
+test.each([
+  ["agentTool", agentTool, { ...options, prompts: String }, "prompts"],
+  ["handoff", handoff, { ...options, describe: "" }, "describe"],
+] as const)("%s refuses unknown options", (_, make, given, name) => {
+  const call = make as (...given: readonly unknown[]) => unknown;
+  const error = { code: "invalid_options", message: expect.stringContaining(name) };
+  expect(() => call(agent, given)).toThrow(expect.objectContaining(error));
+});
+
 test("agentTool is refused with a name: its agent must run where the parent runs", () => {
   expect(() => agentTool("sales" as never, options)).toThrow(expect.objectContaining({ code: "invalid_agent" }));
 });
