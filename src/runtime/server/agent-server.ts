@@ -303,7 +303,7 @@ export class AgentServer<Agent extends AnyAgent = AnyAgent> implements AsyncDisp
   }
 
   /**
-   * Resolves when the end is durable; false when there was none. Rejects with `request_suspended` when this process no
+   * Resolves when the end is durable; false when nothing was cancelled. Rejects with `request_suspended` when this process no
    * longer runs the request: its end is not known here. Cancel it where it is resumed. With the id of an ask that waits
    * in the queue, the ask is refused as `request_cancelled`. Without an id, the running request is cancelled. Messages
    * for it are dropped. The next queued ask starts, unless `pending` is "drop". With "return" the promise has all

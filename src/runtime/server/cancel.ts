@@ -24,7 +24,7 @@ export async function cancel(
   const leaving = mayWithdraw ? withdrawAsks(live, isOther ? requestId : undefined, error) : [];
   const cancelling = request && live.command(cancelSignal(request.id, reason, refs));
   const [asks, cancelled] = await Promise.all([leaving, cancelling]);
-  const hasEffect = request !== undefined && (await hasEnded(request));
+  const hasEffect = request !== undefined && (await endOf(request)) === "cancelled";
   if (pending !== "return") return hasEffect || asks.length > 0;
   return [...(cancelled?.before.flight.steers ?? []).map(pendingWords), ...asks.map(pendingAsk)];
 }
@@ -34,7 +34,8 @@ export async function finish(live: Loop, requestId: string | undefined): Promise
   const request = openRequest(live, requestId);
   if (request === undefined) return false;
   await live.command({ type: "finish", requestId: request.id, terminationReason: "stopped" });
-  return hasEnded(request);
+  await endOf(request);
+  return true;
 }
 
 /** The request that runs or waits here, if it has this id. Throws for a suspended one, because its end is not known here. */
@@ -49,10 +50,14 @@ function cancelSignal(requestId: string, reason: string | undefined, refs: Retur
   return { type: "cancel", requestId, ...(reason !== undefined && { reason: reason.toWellFormed() }), ...refs };
 }
 
-/** Rejects for a request that was suspended: another process may resume it. */
-async function hasEnded({ result }: AgentRequest): Promise<true> {
-  await result.catch((error: unknown) => {
-    if (RequestError.isInstance(error) && error.code === "request_suspended") throw error;
-  });
-  return true;
+/** The request may have ended before the command came. Rejects for one that was suspended: another process may resume it. */
+function endOf({ result }: AgentRequest): Promise<"completed" | "cancelled" | "failed"> {
+  return result.then(
+    () => "completed",
+    (error: unknown) => {
+      const code = RequestError.isInstance(error) ? error.code : undefined;
+      if (code === "request_suspended") throw error;
+      return code === "request_cancelled" ? "cancelled" : "failed";
+    },
+  );
 }
