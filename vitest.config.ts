@@ -46,8 +46,8 @@ export default defineConfig({
     ],
   },
   test: {
-    // Vitest leaves one core free, which of two is half. Many tests wait for other processes, so four keep two cores busy.
-    maxWorkers: Math.max(4, availableParallelism() - 1),
+    // Vitest leaves one core free, which of two is half. Many tests wait for other processes, so three keep two cores busy.
+    maxWorkers: Math.max(3, availableParallelism() - 1),
     // Modules are loaded once per worker and not once per file, which costs more than most tests. Tests keep to themselves.
     isolate: false,
     env: { NODE_COMPILE_CACHE: compileCache },

@@ -61,7 +61,7 @@ test("text and a cancel reach a request that another process runs, through the s
   expect(await heddle(["ask", "What is 1 + 1?"], cwd, QUICK)).toMatchObject({ code: 0 });
   expect(await heddle(["steer", "last", "In euros."], cwd)).toMatchObject({ code: 4 });
   const asked = new Heddle(["ask", "Add up the numbers from 1 to 60, one call at a time."], cwd, {
-    HEDDLE_DEMO_WORD_MS: "20",
+    HEDDLE_DEMO_WORD_MS: "60", // on a busy machine each command takes seconds, and the request must not end before
   });
   await asked.wrote(/← /);
   expect(await heddle(["steer", "last", STORY], cwd)).toMatchObject({ code: 0, stdout: "" });
