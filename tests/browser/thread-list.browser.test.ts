@@ -39,10 +39,14 @@ describe.runIf(chromium)("Thousands of threads", () => {
       await expect.poll(scrolled).toBeGreaterThan(height);
       height = await box.evaluate((list) => list.scrollHeight);
     }
-    await box.evaluate((list) => {
-      list.scrollTop = 50 * 1000;
-    });
-    await page.locator(".thread-row", { hasText: talk(1001) }).waitFor();
+    const wanted = page.locator(".thread-row", { hasText: talk(1001) });
+    const scrolledBack = async () => {
+      await box.evaluate((list) => {
+        list.scrollTop = 50 * 1000;
+      });
+      return wanted.count();
+    };
+    await expect.poll(scrolledBack).toBe(1);
     expect(await page.locator(".thread-row").count()).toBeLessThan(60);
     await page.locator(".thread-row", { hasText: talk(1005) }).click();
     await page.locator(".thread-head", { hasText: talk(1005) }).waitFor();
