@@ -1,5 +1,4 @@
 import { AgentServer, defineAgent, defineTool, jsonSchema, memoryStore, ToolError } from "heddle";
-
 import { scriptedModel } from "heddle/testing";
 import { expect, onTestFinished, test } from "vitest";
 import { runTool } from "../../../src/runtime/tools/run-tool.ts";
