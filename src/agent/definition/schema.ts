@@ -1,4 +1,5 @@
 import { isPlainObject, type JsonObject, type JsonValue } from "../../thread/json.ts";
+import { lazyField } from "../../thread/lazy-field.ts";
 import { ToolError } from "./errors.ts";
 
 /** The result of a validation, as Standard Schema defines it. */
@@ -93,20 +94,19 @@ export function jsonSchema<Output = JsonObject>(
   // An object that is JSON Schema is a record; the parameter is `object`, so that interfaces are taken too.
   const plain = () => (made ??= (typeof schema === "function" ? schema() : schema) as NonNullable<typeof made>);
   const converted = () => syncSchema(plain());
-  return {
+  const shared = {
     [MARK]: true,
-    get jsonSchema() {
-      return plain();
-    },
     validate, // the AI SDK asks for this key, also when it is undefined
     "~standard": {
       version: 1,
       vendor: "heddle",
       // Without `validate` the type argument is a promise of the caller.
-      validate: (value) => (validate === undefined ? { value: value as Output } : standardResult(validate(value))),
+      validate: (value: unknown) =>
+        validate === undefined ? { value: value as Output } : standardResult(validate(value)),
       jsonSchema: { input: converted, output: converted },
     },
-  } as SharedJsonSchema<Output>; // the type does not name the mark
+  };
+  return lazyField(shared, "jsonSchema", plain) as SharedJsonSchema<Output>; // the type does not name the mark
 }
 
 /** Standard JSON Schema is synchronous. */

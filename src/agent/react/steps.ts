@@ -1,5 +1,6 @@
 import type { Entry } from "../../thread/entry.ts";
 import type { JsonObject, JsonValue } from "../../thread/json.ts";
+import { lazyField } from "../../thread/lazy-field.ts";
 import { type Content, contentText, type Part, type ToolCall } from "../../thread/message.ts";
 import { parseStructure } from "../../thread/messages/to-messages.ts";
 import type {
@@ -142,14 +143,8 @@ function toStepCall({ id, name, arguments: input }: ToolCall): StepToolCall {
 }
 
 function fileOf(base64: string, mediaType: string): StepPart {
-  const file = {
-    base64,
-    mediaType,
-    get uint8Array() {
-      return Uint8Array.from(atob(base64), (char) => char.charCodeAt(0));
-    },
-  };
-  return { type: "file", file };
+  const bytes = () => Uint8Array.from(atob(base64), (char) => char.charCodeAt(0));
+  return { type: "file", file: lazyField({ base64, mediaType }, "uint8Array", bytes) };
 }
 
 /** The result of this call, if it has one. Takes it from the list, so that the next call with this id gets the next one. */

@@ -1,6 +1,7 @@
 import type { PermissionRule } from "../../lanes/setting.ts";
 import { ignoreRejection } from "../../thread/errors.ts";
 import { sameJson } from "../../thread/json.ts";
+import { lazyField } from "../../thread/lazy-field.ts";
 import type { ToolCall } from "../../thread/message.ts";
 import type { CompletedExchange, RequestStep } from "../definition/stop-when.ts";
 import type { Directive, ToolExec } from "../directive.ts";
@@ -169,18 +170,8 @@ export function exchangeOf(agent: ReactAgent, run: Run): CompletedExchange {
   const toolCalls = run.calls.map(({ call }) => call);
   const results = toolCalls.map(({ id, name }) => ({ toolCallId: id, name, ...committedOutcome(agent, run, id) }));
   let steps: RequestStep[] | undefined;
-  return {
-    get steps() {
-      steps ??= stepsOf(agent, run);
-      return steps;
-    },
-    iteration,
-    text,
-    toolCalls,
-    results,
-    usage,
-    usageByModel,
-  };
+  const exchange = { iteration, text, toolCalls, results, usage, usageByModel };
+  return lazyField(exchange, "steps", () => (steps ??= stepsOf(agent, run)));
 }
 
 export function stopFailure(what: string): Failure {

@@ -39,7 +39,7 @@ export function assemble(
 ): Assembly {
   const { history, costs } = engine;
   const { start, newest, shrunk } = shown;
-  const { rev } = engine.renderOptions;
+  const rev = engine.renderOptions.rev();
   const running = rulesOf(settings.rules).keepsRunningThinking ? runningTurnStart(history) : history.blocks.length;
   const thinkingStale: number[] = [];
   const builder = new MessageListBuilder(settings, before);

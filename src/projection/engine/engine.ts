@@ -166,16 +166,13 @@ export class Engine {
 
   #renderOptions(): RenderOptions {
     const { tokensOf, model, policy, rules } = this.#settings;
-    const rev = (): number => this.#rev;
     return {
       tokensOf,
       bytesPerEnd: 2 * policy.toolResults.maxTokens,
       canKeep: thinkingFilter(policy, model),
       keepsApprovals: rulesOf(rules).keepsApprovals,
       canReadRun: rulesOf(rules).leavesOutForeignRuns ? providerCallFilter(model) : () => true,
-      get rev() {
-        return rev();
-      },
+      rev: () => this.#rev,
     };
   }
 }

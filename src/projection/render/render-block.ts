@@ -55,7 +55,7 @@ export interface RenderOptions {
   /** Whether the called model can read a call that a provider ran. */
   readonly canReadRun: (part: ProviderExecutedPart) => boolean;
   /** Entries with this seq or a later one are pending, not stored. */
-  readonly rev: number;
+  readonly rev: () => number;
 }
 
 type ProvenanceRule = NonNullable<Provenance["rule"]>;
@@ -143,7 +143,8 @@ function renderedBlockOf(
   block: Block,
   options: RenderOptions,
 ): Omit<RenderedBlock, "thinkingDropped"> {
-  const { tokensOf, rev } = options;
+  const { tokensOf } = options;
+  const rev = options.rev();
   const segment = block.seq >= rev ? "pending" : "history";
   const provenance = details.map((detail, index): Provenance => {
     const message = messages[index];

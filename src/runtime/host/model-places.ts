@@ -4,7 +4,7 @@ import type { ModelPlaces } from "../perform/scene.ts";
 import type { RuntimePorts } from "../ports.ts";
 import type { NodeLease } from "../session/node-lease.ts";
 import { pause } from "../timers.ts";
-import { type Places, places } from "../tools/limits.ts";
+import { Places } from "../tools/limits.ts";
 import type { WorkOptions } from "./options.ts";
 
 interface PlacesOptions extends Pick<WorkOptions, "rate" | "modelCalls"> {
@@ -28,7 +28,7 @@ export class HostPlaces implements ModelPlaces {
   constructor(options: PlacesOptions) {
     const { concurrency, modelCalls = {}, stopped } = options;
     this.#options = options;
-    this.#places = places(() => concurrency, stopped);
+    this.#places = new Places(() => concurrency, stopped);
     this.#shared = Object.fromEntries(
       Object.entries(modelCalls).map(([name, limit]) => [name, new SharedPlaces({ ...options, name, limit })]),
     );
@@ -85,7 +85,7 @@ class SharedPlaces {
 
   constructor(options: SharedOptions) {
     this.#options = options;
-    this.#here = places(() => (options.lease.isFresh ? this.#granted : 0), options.stopped);
+    this.#here = new Places(() => (options.lease.isFresh ? this.#granted : 0), options.stopped);
   }
 
   async run<Result>(call: () => Promise<Result>, signal: AbortSignal): Promise<Result> {

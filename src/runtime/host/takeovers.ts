@@ -5,7 +5,7 @@ import type { RuntimePorts } from "../ports.ts";
 import { RequestError } from "../request/request-error.ts";
 import { LEASE_TTL_MS } from "../server/start.ts";
 import { pause } from "../timers.ts";
-import { places } from "../tools/limits.ts";
+import { Places } from "../tools/limits.ts";
 import type { DueThreads } from "./due-threads.ts";
 import type { LiveThreads } from "./live-threads.ts";
 import type { HostOptions, WorkOptions } from "./options.ts";
@@ -30,7 +30,7 @@ export class Takeovers<Agent extends AnyAgent> {
   readonly #options: HostOptions<Agent>;
   readonly #parts: HostParts<Agent>;
   /** When many times come at once, so many threads start together. */
-  readonly #starts = places(() => STARTS_AT_ONCE);
+  readonly #starts = new Places(() => STARTS_AT_ONCE);
   #working: Working | undefined;
 
   constructor(options: HostOptions<Agent>, parts: HostParts<Agent>) {

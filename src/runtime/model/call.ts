@@ -39,8 +39,8 @@ export interface ModelCall {
   readonly download?: DownloadFunction | DownloadLimits | undefined;
   /** How long a download function may take. Default 30,000. */
   readonly downloadTimeoutMs?: number;
-  /** Files that an earlier call of the request has fetched. Default: none. */
-  readonly fetched?: FetchedFiles | undefined;
+  /** Files that an earlier call of the request has fetched. Asked for when there are files. Default: none. */
+  readonly fetched?: (() => FetchedFiles) | undefined;
   /** Reads files that are blobs. Default: such a file cannot be sent. */
   readonly readBlob?: ReadBlob | undefined;
   /** Whether the answer comes in parts. Default true. */
@@ -72,8 +72,8 @@ export async function callModel(call: ModelCall): Promise<ModelAnswer> {
     run.builder = builder;
     const { messages, settings, warnings } = planCall(call, spec);
     for (const warning of warnings) warnOf(call, warning);
-    const { download, downloadTimeoutMs: timeoutMs = 30_000, fetched = new Map(), readBlob, ports } = call;
-    const options = { download, known: fetched, readBlob, signal: wait.signal, limit: { ports, timeoutMs } };
+    const { download, downloadTimeoutMs: timeoutMs = 30_000, fetched = () => new Map(), readBlob, ports } = call;
+    const options = { download, fetched, readBlob, signal: wait.signal, limit: { ports, timeoutMs } };
     const files = await wait.until(() => withFetchedFiles(call.model, messages, options));
     for (const warning of files.warnings) warnOf(call, warning);
     await callWithFiles(run, spec, builder, files.messages, settings);
@@ -329,32 +329,18 @@ class ModelWait {
     timeoutMs?: number,
     timeout: (ms: number) => ModelError = idleTimeout,
   ): Promise<T> {
-    return new Promise((resolve, reject) => {
-      if (this.#stopped !== undefined) {
-        reject(this.#stopped);
-        return;
-      }
-      let done = (): void => {};
-      const end = (): void => {
-        done();
-        this.#interrupt = undefined;
-      };
-      this.#interrupt = (error) => {
-        end();
-        reject(error);
-      };
-      if (timeoutMs !== undefined) done = this.#ports.after(timeoutMs, () => this.#stop(timeout(timeoutMs)));
-      runAsync(begin).then(
-        (value) => {
-          end();
-          resolve(value);
-        },
-        (error: unknown) => {
-          end();
-          reject(error);
-        },
-      );
-    });
+    if (this.#stopped !== undefined) return Promise.reject(this.#stopped);
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    const stopLate = (ms: number) => this.#ports.after(ms, () => this.#stop(timeout(ms)));
+    const cancelTimer = timeoutMs === undefined ? undefined : stopLate(timeoutMs);
+    this.#interrupt = reject;
+    const end = (): void => {
+      cancelTimer?.();
+      this.#interrupt = undefined;
+    };
+    promise.then(end, end);
+    runAsync(begin).then(resolve, reject);
+    return promise;
   }
 
   /** Removes the listener of the outer signal. */

@@ -31,7 +31,7 @@ type FileOutcome = FetchedFile | null | { readonly failure: string };
 interface Options {
   readonly download: DownloadFunction | DownloadLimits | undefined;
   readonly readBlob: ReadBlob | undefined;
-  readonly known: FetchedFiles;
+  readonly fetched: () => FetchedFiles;
   readonly signal: AbortSignal;
   /** How long each function of the caller or of the package may take. */
   readonly limit: HookLimit;
@@ -57,8 +57,9 @@ export async function withFetchedFiles(
 ): Promise<FetchedMessages> {
   const files = messages.flatMap(filesToFetch);
   if (files.length === 0) return { messages, warnings: [] };
-  if ("supportedUrls" in model) await download(model.supportedUrls, files.filter(isUrlFile), options);
-  const { known, readBlob } = options;
+  const known = options.fetched();
+  if ("supportedUrls" in model) await download(model.supportedUrls, files.filter(isUrlFile), known, options);
+  const { readBlob } = options;
   if (readBlob !== undefined) {
     for (const { data } of files.filter(isBlobFile)) {
       const key = keyOf(data);
@@ -73,7 +74,8 @@ export async function withFetchedFiles(
 async function download(
   supportedUrls: unknown,
   files: readonly UrlFile[],
-  { download, known, signal, limit }: Options,
+  known: FetchedFiles,
+  { download, signal, limit }: Options,
 ): Promise<void> {
   if (files.length === 0) return;
   const hook = { name: "supportedUrls of the model", code: "file_download_failed" };

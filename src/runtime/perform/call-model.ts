@@ -199,7 +199,7 @@ async function ask(
     cache: true,
     download: definition.download,
     downloadTimeoutMs: definition.hookTimeoutMs,
-    fetched: filesOf(request),
+    fetched: () => filesOf(request),
     readBlob: (hash) => retryStore(ports, () => scene.store.getBlob(hash)),
     staleThinking: basis.view.thinkingStale !== undefined,
     streaming: definition.streaming,

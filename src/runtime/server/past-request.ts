@@ -4,6 +4,7 @@ import { isAsk } from "../../agent/react/restore.ts";
 import { continuedBy, type EndedRun, evolve, INITIAL_STATE, readRequestEnd } from "../../agent/react/state.ts";
 import type { Entry } from "../../thread/entry.ts";
 import type { JsonObject } from "../../thread/json.ts";
+import { lazyField } from "../../thread/lazy-field.ts";
 import type { Thread } from "../../thread/thread.ts";
 import type { ThreadOptions } from "../perform/scene.ts";
 import type { RuntimePorts } from "../ports.ts";
@@ -81,17 +82,15 @@ export async function pastRequest(live: RequestLog, ask: Entry): Promise<AgentRe
     iteration: ended.run.iteration,
   });
   log.events.close();
-  return {
+  const request: Omit<AgentRequest, "textStream"> = {
     id: requestId,
     runId,
     state: "done",
     result,
     settled: async () => "done",
-    get textStream() {
-      return textOf(log.events);
-    },
     events: (_options?: EventsOptions) => log.events.iterate(),
   };
+  return lazyField(request, "textStream", () => textOf(log.events));
 }
 
 interface Ended {

@@ -4,6 +4,7 @@ import type { ReactAgent } from "../../agent/react/agent.ts";
 import { usageOf } from "../../agent/react/finish.ts";
 import type { EndedRun } from "../../agent/react/state.ts";
 import type { JsonValue } from "../../thread/json.ts";
+import { lazyField } from "../../thread/lazy-field.ts";
 import { nextEventSeq } from "../live/thread-metadata.ts";
 import type { AgentRequest } from "../request/request.ts";
 import { requestWaiting } from "../request/request-error.ts";
@@ -34,15 +35,13 @@ export function handleOf<Agent extends AnyAgent>(
 ): RunHandle<Agent> {
   const result = resultOf(server, request, setup, last);
   result.catch(() => undefined); // reading only events must not raise an unhandled rejection
-  return Object.freeze({
+  const handle = {
     runId: request.runId,
     requestId: request.id,
     events: { [Symbol.asyncIterator]: () => request.events({ until: "waiting" })[Symbol.asyncIterator]() },
     result,
-    get token() {
-      return last.token;
-    },
-  });
+  };
+  return Object.freeze(lazyField(handle, "token", () => last.token));
 }
 
 async function resultOf<Agent extends AnyAgent>(

@@ -184,10 +184,7 @@ export class EventStream implements AsyncIterableIterator<AgentEvent, undefined>
   #pauseAtCheckpoint(): Promise<void> {
     if (this.#isStopped || this.#signal?.aborted) return Promise.resolve();
     const { promise, resolve } = Promise.withResolvers<void>();
-    this.#resume = () => {
-      this.#resume = undefined;
-      resolve();
-    };
+    this.#resume = resolve;
     return promise;
   }
 

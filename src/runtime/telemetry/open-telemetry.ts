@@ -222,7 +222,8 @@ class ChatSpan implements ModelSpan {
   readonly #source: SpanSource;
   readonly #span: MeasuredSpan;
   readonly #measured: Attributes;
-  readonly #spend: (costUsd: number) => void;
+  readonly #scene: TelemetryScene;
+  readonly #requestId: string | undefined;
   /** When the call was sent, or the last chunk came. */
   #since: number | undefined;
   #hasChunk = false;
@@ -230,7 +231,8 @@ class ChatSpan implements ModelSpan {
   constructor(source: SpanSource, scene: TelemetryScene, { requestId, model, attributes, parent }: ChatStart) {
     this.#source = source;
     this.#measured = { "gen_ai.operation.name": "chat", ...modelAttributes(model) };
-    this.#spend = (costUsd) => source.spend(requestId, scene, costUsd);
+    this.#scene = scene;
+    this.#requestId = requestId;
     this.#span = new MeasuredSpan(source, scene, {
       name: `chat ${model.modelId}`,
       kind: SPAN_KIND.client,
@@ -280,7 +282,7 @@ class ChatSpan implements ModelSpan {
     { usage, costUsd }: { readonly usage: Usage; readonly costUsd: number | undefined },
     attributes: Attributes,
   ): void {
-    if (costUsd !== undefined) this.#spend(costUsd);
+    if (costUsd !== undefined) this.#source.spend(this.#requestId, this.#scene, costUsd);
     this.#span.set({ "gen_ai.usage.cost": costUsd });
     const { modelSeconds, tokens, cost } = this.#source.instruments();
     this.#span.end(modelSeconds, attributes);

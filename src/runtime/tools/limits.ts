@@ -62,77 +62,77 @@ function withoutValue(why: StopReason): { readonly type: "timeout" | "aborted" }
   return { type: why === "timed_out" ? "timeout" : "aborted" };
 }
 
-/** Runs work concurrently, up to a limit. */
-export interface Places {
-  /**
-   * Starts the work when a place is free. Works that wait get their places in the order of the calls. When the signal aborts, or
-   * the places are over, the work starts without a place.
-   */
-  run<Result>(work: () => Promise<Result>, signal?: AbortSignal): Promise<Result>;
-  /** The limit has grown: works that wait may start. */
-  grown(): void;
-  /** The number of works that run. */
-  readonly running: number;
-  /** The number of works that wait for a place. */
-  readonly waiting: number;
-  readonly isOver: boolean;
-}
-
 /**
  * Places for so many works at once. The limit may change; work that runs is never stopped. They are over when `over` aborts.
  *
  * @example
- * const two = places(() => 2);
+ * const two = new Places(() => 2);
  * const squares = await Promise.all([1, 2, 3].map((n) => two.run(async () => n * n)));
  */
-export function places(limit: () => number, over?: AbortSignal): Places {
-  const waiting = new Set<(hasPlace: boolean) => void>();
-  let used = 0;
-  /** Passes free places to the works that have waited longest. */
-  const fill = (): void => {
-    for (const enter of waiting) {
-      if (used >= limit()) return;
-      waiting.delete(enter);
-      used++;
+export class Places {
+  readonly #limit: () => number;
+  readonly #over: AbortSignal | undefined;
+  readonly #waiting = new Set<(hasPlace: boolean) => void>();
+  #running = 0;
+
+  constructor(limit: () => number, over?: AbortSignal) {
+    this.#limit = limit;
+    this.#over = over;
+    over?.addEventListener("abort", () => {
+      for (const enter of this.#waiting) enter(false);
+      this.#waiting.clear();
+    });
+  }
+
+  /** The number of works that run. */
+  get running(): number {
+    return this.#running;
+  }
+
+  /** The number of works that wait for a place. */
+  get waiting(): number {
+    return this.#waiting.size;
+  }
+
+  get isOver(): boolean {
+    return this.#over?.aborted === true;
+  }
+
+  /**
+   * Starts the work when a place is free. Works that wait get their places in the order of the calls. When the signal aborts, or
+   * the places are over, the work starts without a place.
+   */
+  async run<Result>(work: () => Promise<Result>, signal?: AbortSignal): Promise<Result> {
+    let hasPlace = this.#running < this.#limit();
+    if (hasPlace) this.#running++;
+    else hasPlace = await this.#turn(signal);
+    try {
+      return await work();
+    } finally {
+      if (hasPlace) this.#running--;
+      this.grown();
+    }
+  }
+
+  /** The limit has grown, or a place is free: the works that have waited longest may start. */
+  grown(): void {
+    for (const enter of this.#waiting) {
+      if (this.#running >= this.#limit()) return;
+      this.#waiting.delete(enter);
+      this.#running++;
       enter(true);
     }
-  };
+  }
+
   /** Resolves with a place, or without one when the signal aborts. */
-  const turn = async (signal: AbortSignal | undefined): Promise<boolean> => {
+  #turn(signal: AbortSignal | undefined): Promise<boolean> {
     const { promise, resolve } = Promise.withResolvers<boolean>();
-    const giveUp = (): void => void (waiting.delete(resolve) && resolve(false));
-    waiting.add(resolve);
+    const giveUp = (): void => void (this.#waiting.delete(resolve) && resolve(false));
+    this.#waiting.add(resolve);
     if (signal?.aborted) giveUp();
     signal?.addEventListener("abort", giveUp, { once: true });
     return promise.finally(() => signal?.removeEventListener("abort", giveUp));
-  };
-  over?.addEventListener("abort", () => {
-    for (const enter of waiting) enter(false);
-    waiting.clear();
-  });
-  return {
-    grown: fill,
-    get running() {
-      return used;
-    },
-    get waiting() {
-      return waiting.size;
-    },
-    get isOver() {
-      return over?.aborted === true;
-    },
-    async run(work, signal) {
-      let hasPlace = used < limit();
-      if (hasPlace) used++;
-      else hasPlace = await turn(signal);
-      try {
-        return await work();
-      } finally {
-        if (hasPlace) used--;
-        fill();
-      }
-    },
-  };
+  }
 }
 
 /** The places of the tool calls of a thread. */
@@ -147,7 +147,8 @@ export function toolPool({ concurrency = 4 }: { readonly concurrency?: number } 
     const message = "concurrency must be an integer from 1.";
     throw new ToolError({ code: "invalid_options", message, path: "concurrency" });
   }
-  return { exclusive: new ExclusiveQueue(), run: places(() => concurrency).run };
+  const places = new Places(() => concurrency);
+  return { exclusive: new ExclusiveQueue(), run: (work, signal) => places.run(work, signal) };
 }
 
 /** Lets the work of one key run one after the other, in the order of the calls. Work of other keys runs at the same time. */

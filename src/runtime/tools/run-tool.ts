@@ -9,6 +9,7 @@ import {
 import { toModelMessages } from "../../providers/ai-sdk/model-messages.ts";
 import { ignoreRejection } from "../../thread/errors.ts";
 import type { JsonValue } from "../../thread/json.ts";
+import { lazyField } from "../../thread/lazy-field.ts";
 import type { Message, ToolCall } from "../../thread/message.ts";
 import { ignoreErrorsOf } from "../callbacks.ts";
 import { type RuntimePorts, systemRuntimePorts } from "../ports.ts";
@@ -275,7 +276,7 @@ async function execute(
   signal: AbortSignal,
   generated: GeneratorOutput,
 ) {
-  const options: ToolOptions = {
+  const given: Omit<ToolOptions, "messages"> = {
     context,
     experimental_context: context,
     toolCallId: call.id,
@@ -288,10 +289,8 @@ async function execute(
       const checked = dataPart(part, maxResultBytes);
       if (!signal.aborted) ignoreErrorsOf(onData)(checked);
     },
-    get messages() {
-      return modelMessages(messages); // made only for tools that read them
-    },
   };
+  const options = lazyField(given, "messages", () => modelMessages(messages)); // made only for tools that read them
   const output = await tool.execute?.(input as never, options as never); // validated by its schema
   return isAsyncIterable(output) ? generated.read(output, signal, limits.ports, onValue) : output;
 }

@@ -18,7 +18,7 @@ import { RequestError } from "../request/request-error.ts";
 import { FollowedRequest } from "../server/followed-request.ts";
 import type { AskArguments, AskOptions } from "../server/options.ts";
 import { contentOf, type Place, type Post, placeAtEnd, placeOf, REPLY } from "./chat-place.ts";
-import { withLoggedEvents } from "./logged-events.ts";
+import { LoggedRequest } from "./logged-events.ts";
 import type { UIMessageLike, UIToolPart } from "./message.ts";
 import { REGENERATES, userMessageId } from "./message-tree.ts";
 import { toUIMessages } from "./to-ui-messages.ts";
@@ -357,7 +357,7 @@ async function endedTurn<Agent extends AnyAgent>(
 
 /** A request that another process runs is followed from its first entry, so its events need no others. */
 function withLog<Output>(request: AgentRequest<Output>, thread: () => Promise<Thread>): AgentRequest<Output> {
-  return request instanceof FollowedRequest ? request : withLoggedEvents(request, thread);
+  return request instanceof FollowedRequest ? request : new LoggedRequest(request, thread);
 }
 
 function idOf(message: UIMessageLike | undefined): string | undefined {

@@ -8,7 +8,7 @@ import type { WrittenPart } from "../../thread/kinds.ts";
 import { type Content, contentText, type ToolCall } from "../../thread/message.ts";
 import type { Thread } from "../../thread/thread.ts";
 import { wholeDelta } from "../model/answer.ts";
-import type { AgentRequest } from "../request/request.ts";
+import type { AgentRequest, EventsOptions } from "../request/request.ts";
 import { approvalIdOf } from "./message.ts";
 
 /** The fields of an entry's payload that are read here. */
@@ -33,37 +33,53 @@ interface EntryPayload {
  * A request whose events begin with those of its entries in the log, because the process that emitted them may have ended.
  * Each iteration yields each event once. Of a request that has ended, all but the last event come from the log.
  */
-export function withLoggedEvents<Output>(
-  request: AgentRequest<Output>,
-  thread: () => Promise<Thread>,
-): AgentRequest<Output> {
-  return {
-    id: request.id,
-    runId: request.runId,
-    get state() {
-      return request.state;
-    },
-    get result() {
-      return request.result;
-    },
-    settled: () => request.settled(),
-    get textStream() {
-      return request.textStream;
-    },
-    async *events(options) {
-      const known = new Set<string>();
-      const hasEnded = request.state === "done";
-      const entries = (await thread()).filterByRef("requestId", request.id, { partial: true });
-      for (const entry of entries) for (const key of writtenKeys(entry)) known.add(key);
-      for (const event of loggedEvents(request, entries)) {
-        if (event.kind !== "tool_data") known.add(keyOf(event));
-        yield event;
-      }
-      for await (const event of request.events(options)) {
-        if (hasEnded ? ENDS.has(event.kind) : !known.has(keyOf(event))) yield event;
-      }
-    },
-  };
+export class LoggedRequest<Output> implements AgentRequest<Output> {
+  readonly #request: AgentRequest<Output>;
+  readonly #thread: () => Promise<Thread>;
+
+  constructor(request: AgentRequest<Output>, thread: () => Promise<Thread>) {
+    this.#request = request;
+    this.#thread = thread;
+  }
+
+  get id(): string {
+    return this.#request.id;
+  }
+
+  get runId(): string {
+    return this.#request.runId;
+  }
+
+  get state(): AgentRequest["state"] {
+    return this.#request.state;
+  }
+
+  get result(): AgentRequest<Output>["result"] {
+    return this.#request.result;
+  }
+
+  get textStream(): AsyncIterable<string> {
+    return this.#request.textStream;
+  }
+
+  settled(): ReturnType<AgentRequest["settled"]> {
+    return this.#request.settled();
+  }
+
+  async *events(options?: EventsOptions): AsyncGenerator<AgentEvent, void> {
+    const request = this.#request;
+    const known = new Set<string>();
+    const hasEnded = request.state === "done";
+    const entries = (await this.#thread()).filterByRef("requestId", request.id, { partial: true });
+    for (const entry of entries) for (const key of writtenKeys(entry)) known.add(key);
+    for (const event of loggedEvents(request, entries)) {
+      if (event.kind !== "tool_data") known.add(keyOf(event));
+      yield event;
+    }
+    for await (const event of request.events(options)) {
+      if (hasEnded ? ENDS.has(event.kind) : !known.has(keyOf(event))) yield event;
+    }
+  }
 }
 
 const ENDS: ReadonlySet<AgentEvent["kind"]> = new Set([
