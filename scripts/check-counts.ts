@@ -4,6 +4,7 @@ import { dirname, join } from "node:path/posix";
 import { quietly } from "./command.ts";
 import type { AskCount } from "./count-ask.ts";
 import { mutablePlaces } from "./mutable-places.ts";
+import { oldFunctions } from "./old-functions.ts";
 import { packedFiles } from "./packed-files.ts";
 import { type PublicName, publicNames } from "./public-api.ts";
 import { root } from "./root.ts";
@@ -43,6 +44,11 @@ const MERGED_LINES = 300;
 /** The loop and the clock: state of the runtime belongs there. */
 const STATE_FILES = ["src/runtime/loop.ts", "src/runtime/timers.ts", "src/runtime/ports.ts"];
 
+/** The code that runs for each request of a server. */
+const SERVED = ["agent", "checkpoint", "lanes", "projection", "providers", "runtime", "stores", "thread", "tokens"].map(
+  (folder) => `src/${folder}`,
+);
+
 const sources = readSources();
 const counts = [
   ...(await wordCounts()),
@@ -51,6 +57,7 @@ const counts = [
   oneImporterCount(),
   ...(await askCounts()),
   stateCount(),
+  oldFunctionCount(),
   ...(await packageCounts()),
   { what: "README lines", measured: linesOf(readFileSync(`${root}README.md`, "utf8")), limit: 120 },
 ];
@@ -127,6 +134,12 @@ async function askCounts(): Promise<readonly Count[]> {
 function stateCount(): Count {
   const places = mutablePlaces("src/runtime", STATE_FILES);
   return { what: "places with mutable state outside the loop", measured: places.length, limit: 162, places };
+}
+
+/** Those that are left are made once for a store, a tool or a call that lasts. */
+function oldFunctionCount(): Count {
+  const places = oldFunctions(SERVED);
+  return { what: "functions that keep garbage in memory", measured: places.length, limit: 9, places };
 }
 
 async function packageCounts(): Promise<readonly Count[]> {

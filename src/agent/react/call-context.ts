@@ -1,7 +1,7 @@
 import { type HeldSettings, heldSettings, specOfSetting } from "../../lanes/setting.ts";
 import { ProjectionError } from "../../projection/error.ts";
 import type { ContextPolicyInput } from "../../projection/policy/fields.ts";
-import { ContextPolicy, limitsOf } from "../../projection/policy/policy.ts";
+import { ContextPolicy, limitsOf, type PolicySources } from "../../projection/policy/policy.ts";
 import type { Projection } from "../../projection/projection.ts";
 import { portableSha256 } from "../../thread/encoding.ts";
 import { ignoreRejection } from "../../thread/errors.ts";
@@ -97,14 +97,33 @@ export function policyOf(
   asked: Pick<Run, "options"> | undefined,
 ): ContextPolicy {
   const { settings } = agent;
-  const { maxOutputTokens } = { ...settings.call, ...asked?.options.call };
-  return ContextPolicy.resolve({
-    request: asked?.options.contextPolicy,
-    state: contextPolicy as ContextPolicyInput | undefined, // checked before it was written
-    definition: settings.contextPolicy,
-    model: currentModel(agent),
-    ...(typeof maxOutputTokens === "number" && { maxOutputTokens }),
-  });
+  const request = asked?.options.contextPolicy;
+  const longest = asked?.options.call?.["maxOutputTokens"] ?? settings.call["maxOutputTokens"];
+  const maxOutputTokens = typeof longest === "number" ? longest : undefined;
+  const sources = { definition: settings.contextPolicy, model: currentModel(agent), maxOutputTokens };
+  if (request === undefined && contextPolicy === undefined) return ofDefinition(sources);
+  const state = contextPolicy as ContextPolicyInput | undefined; // checked before it was written
+  return ContextPolicy.resolve({ ...sources, request, state });
+}
+
+type DefinitionSources = Pick<PolicySources, "definition" | "model" | "maxOutputTokens">;
+
+/** The last policy of each definition that cannot change. Most calls have the same as the call before. */
+const LAST = new WeakMap<ContextPolicyInput, { readonly of: DefinitionSources; readonly policy: ContextPolicy }>();
+const NO_POLICY: ContextPolicyInput = Object.freeze({});
+
+function ofDefinition(of: DefinitionSources): ContextPolicy {
+  const { definition = NO_POLICY, model, maxOutputTokens } = of;
+  const last = LAST.get(definition);
+  if (last?.of.model === model && last?.of.maxOutputTokens === maxOutputTokens && last !== undefined)
+    return last.policy;
+  const policy = ContextPolicy.resolve(of);
+  if (isFrozen(definition)) LAST.set(definition, { of, policy });
+  return policy;
+}
+
+function isFrozen(definition: ContextPolicyInput): boolean {
+  return [definition, ...Object.values(definition)].every(Object.isFrozen);
 }
 
 /**
@@ -267,7 +286,7 @@ export function callBasis(
     basisRev: meta.basisRev,
     basisLastSeq: meta.basisLastSeq,
     lane: meta.lane,
-    policy: blobHash(policy as unknown as JsonValue),
+    policy: ContextPolicy.hashOf(policy),
     environment: blobHash(environment),
     fingerprint: meta.fingerprint,
     projector: meta.projector,

@@ -126,7 +126,12 @@ export class ContextPolicy {
    * ContextPolicy.hashOf({ maxTurns: 5, maxMessages: 0 }) === ContextPolicy.hashOf({ maxTurns: 5 }); // true
    */
   static hashOf(policy: ContextPolicyInput): string {
-    return portableSha256(JSON.stringify(ContextPolicy.create(policy))); // every policy has the same key order, so equal policies give equal JSON
+    const whole = ContextPolicy.create(policy);
+    const known = HASHES.get(whole);
+    if (known !== undefined) return known;
+    const hash = portableSha256(JSON.stringify(whole)); // every policy has the same key order, so equal policies give equal JSON
+    HASHES.set(whole, hash);
+    return hash;
   }
 
   static #from(input: ContextPolicyInput, preset: Partial<PolicyFields> = {}): ContextPolicy {
@@ -175,6 +180,9 @@ export interface PolicySources {
   /** The longest answer the agent allows. The reserve is at least this large. Default 0. */
   readonly maxOutputTokens?: number | undefined;
 }
+
+/** The hashes of policies, which never change. */
+const HASHES = new WeakMap<ContextPolicy, string>();
 
 /** The upper limit of the default reserve for an answer, in tokens. Nearly every answer is shorter. */
 const LARGEST_RESERVE = 16_000;
