@@ -306,7 +306,14 @@ export type Signal =
   | ({ readonly type: "steer" } & Steer)
   /** A steer that skips calls is durable. Closes them, except those with ids in `begun`. Default: all that run have begun. */
   | { readonly type: "skip"; readonly begun?: readonly string[] }
-  | { readonly type: "cancel"; readonly requestId?: string; readonly reason?: string; readonly refs?: Refs }
+  /** `spoken`: the beginning of the last answer that was spoken. The answer is cut to it at the end. */
+  | {
+      readonly type: "cancel";
+      readonly requestId?: string;
+      readonly reason?: string;
+      readonly spoken?: string;
+      readonly refs?: Refs;
+    }
   /** End the run with this failure, for example because of the total timeout. */
   | { readonly type: "fail"; readonly failure: Failure }
   /** The deadline of the run may be over. */

@@ -1,5 +1,6 @@
 import type { Entry } from "../thread/entry.ts";
 import { isPlainObject, type JsonObject, type JsonValue } from "../thread/json.ts";
+import type { Thread } from "../thread/thread.ts";
 
 /** How much of an answer was spoken or read: its first characters, in UTF-16 code units. The answer itself stays in the log. */
 export type AnswerCut = {
@@ -26,9 +27,16 @@ export function isAnswer({ kind, payload }: Pick<Entry, "kind" | "payload">): bo
   return (kind === "message" || kind === "ai_message") && (payload as JsonObject)["role"] === "assistant"; // every payload is a JSON object
 }
 
+/** The last answer of a request that has text, among the loaded entries. */
+export function lastAnswer(thread: Thread, requestId: string): Entry | undefined {
+  return thread
+    .filterByRef("requestId", requestId, { partial: true })
+    .findLast((entry) => isAnswer(entry) && answerText(entry) !== "");
+}
+
 /** The text of an answer, to which the number of characters refers. */
-export function answerText({ content }: JsonObject): string {
-  return partsOf(content).reduce<string>((text, part) => text + (textIn(part) ?? ""), "");
+export function answerText({ payload }: Pick<Entry, "payload">): string {
+  return partsOf((payload as JsonObject)["content"]).reduce<string>((text, part) => text + (textIn(part) ?? ""), "");
 }
 
 /**

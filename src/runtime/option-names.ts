@@ -226,8 +226,12 @@ function checkToolCallId(toolCallId: unknown): void {
 }
 
 export function checkCancelRequest(texts: { readonly [name: string]: unknown }, options: CancelRequestOptions): void {
-  checkNames("cancel", options, { ...COMMAND, pending: true });
-  checkTexts(texts);
+  checkNames("cancel", options, { ...COMMAND, pending: true, spoken: true });
+  const { spoken } = options;
+  checkTexts({ ...texts, spoken });
+  if (spoken !== undefined && texts["requestId"] === undefined) {
+    throw invalid("spoken needs the id of the request whose answer was spoken.");
+  }
   const pending: unknown = options.pending; // of a caller without types
   if (pending === undefined || ["keep", "drop", "return"].includes(String(pending))) return;
   throw new RequestError({ code: "invalid_options", message: 'pending must be "keep", "drop" or "return".' });

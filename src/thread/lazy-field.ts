@@ -1,6 +1,6 @@
 const MAKE = Symbol("make");
 
-/** One getter for all objects. What a getter of an object literal holds stays in V8's memory until a full collection. */
+/** One getter for all objects. V8 keeps all that a getter of an object literal holds until a full collection. */
 const LAZY = {
   enumerable: true,
   configurable: true,

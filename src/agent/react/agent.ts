@@ -66,7 +66,7 @@ export interface InFlightState {
 }
 
 export type PendingEnd =
-  | { readonly status: "cancelled"; readonly reason: string; readonly refs?: Refs }
+  | { readonly status: "cancelled"; readonly reason: string; readonly spoken?: string; readonly refs?: Refs }
   | { readonly status: "failed"; readonly failure: Failure };
 
 /** The immutable state of a ReAct agent between two signals. */

@@ -160,11 +160,12 @@ function approvalTimeout({ call: { name } }: OpenCall): Failure {
 /** Cancels the run: aborts running calls, and commits the end when all have reported back. */
 function handleCancel(
   agent: ReactAgent,
-  { requestId, reason = "The request was cancelled.", refs }: Extract<Signal, { type: "cancel" }>,
+  { requestId, reason = "The request was cancelled.", spoken, refs }: Extract<Signal, { type: "cancel" }>,
 ): Step {
   const { run } = agent.state;
   if (requestId !== undefined && requestId !== run?.requestId) return unchanged(agent);
-  return startEnding(agent, { status: "cancelled", reason, ...(refs && { refs }) });
+  const cut = spoken === undefined ? {} : { spoken };
+  return startEnding(agent, { status: "cancelled", reason, ...cut, ...(refs && { refs }) });
 }
 
 function handleFail(agent: ReactAgent, failure: Failure): Step {

@@ -1,3 +1,5 @@
+import { answerText, lastAnswer, spokenCharacters } from "../../lanes/answer-cut.ts";
+import type { EntryInput, Refs } from "../../thread/entry.ts";
 import type { JsonObject, JsonValue } from "../../thread/json.ts";
 import type { Directive } from "../directive.ts";
 import type { RequestUsage, TerminationReason } from "../event.ts";
@@ -40,8 +42,26 @@ export function endRequest(
   const results = open.map((one) => resultEntry(run, one, openCallOutcome(ending, one)));
   const closed = open.length === 0 ? step : commitEntries(step, ...results);
   const emitted = open.length === 0 ? step : emitResults(closed, closed.agent.state.run ?? run);
-  const over = commitEntries(emitted, endEntry(run, ending, call));
-  return finishRun(over, over.agent.state.last?.run ?? run, ending);
+  const { spoken, ...end } = { spoken: undefined, ...ending };
+  const refs = end.status === "cancelled" ? end.refs : undefined;
+  const cut = spoken === undefined ? [] : cutToSpoken(emitted.agent, run, spoken, refs);
+  const over = commitEntries(emitted, ...cut, endEntry(run, end, call));
+  return finishRun(over, over.agent.state.last?.run ?? run, end);
+}
+
+/** The cut of the last answer of a run. None where the answer does not begin with these words. */
+function cutToSpoken(
+  { thread, ports }: ReactAgent,
+  { requestId, lane }: Run,
+  spoken: string,
+  refs: Refs | undefined,
+): readonly EntryInput[] {
+  const answer = lastAnswer(thread, requestId);
+  const characters = answer && spokenCharacters(answerText(answer), spoken);
+  if (answer === undefined || characters === undefined) return [];
+  const opId = ports.ids("op");
+  const payload = { opId, contextRef: lane, cut: { seq: answer.seq, characters } };
+  return [{ id: `cut_${opId}`, kind: "note", payload, ...(refs && { refs }) }];
 }
 
 /** A call that was not started has not run. For any other open call the outcome is unknown. */

@@ -3,6 +3,7 @@ import type { Loop } from "../loop.ts";
 import type { AgentRequest } from "../request/request.ts";
 import { RequestError, requestCancelled, requestSuspended } from "../request/request-error.ts";
 import { commandRefs } from "./command-refs.ts";
+import { cutToSpoken } from "./modify.ts";
 import type { CancelRequestOptions } from "./options.ts";
 import { type PendingCommand, pendingAsk, pendingWords, withdrawAsks } from "./pending.ts";
 
@@ -12,7 +13,7 @@ const CANCELLED = "The ask was cancelled before its turn.";
 export async function cancel(
   live: Loop,
   { requestId, reason }: { readonly requestId: string | undefined; readonly reason: string | undefined },
-  { pending = "keep", ...sender }: CancelRequestOptions,
+  { pending = "keep", spoken, ...sender }: CancelRequestOptions,
 ): Promise<boolean | readonly PendingCommand[]> {
   const refs = commandRefs(sender);
   const request = openRequest(live, requestId);
@@ -22,9 +23,11 @@ export async function cancel(
   const mayWithdraw = !isStopped && (isOther || pending !== "keep");
   // The queued asks are removed first, in one commit, so that none of them starts when the request ends.
   const leaving = mayWithdraw ? withdrawAsks(live, isOther ? requestId : undefined, error) : [];
-  const cancelling = request && live.command(cancelSignal(request.id, reason, refs));
+  const cancelling = request && live.command(cancelSignal(request.id, reason, { spoken, ...refs }));
   const [asks, cancelled] = await Promise.all([leaving, cancelling]);
   const hasEffect = request !== undefined && (await endOf(request)) === "cancelled";
+  const wasQueued = isOther && asks.length > 0;
+  if (spoken !== undefined && !wasQueued) await cutToSpoken(live, { requestId, spoken, ...sender });
   if (pending !== "return") return hasEffect || asks.length > 0;
   return [...(cancelled?.before.flight.steers ?? []).map(pendingWords), ...asks.map(pendingAsk)];
 }
@@ -46,8 +49,13 @@ function openRequest({ current, live, suspension }: Loop, requestId: string | un
   return current;
 }
 
-function cancelSignal(requestId: string, reason: string | undefined, refs: ReturnType<typeof commandRefs>): Signal {
-  return { type: "cancel", requestId, ...(reason !== undefined && { reason: reason.toWellFormed() }), ...refs };
+function cancelSignal(
+  requestId: string,
+  reason: string | undefined,
+  { spoken, ...refs }: ReturnType<typeof commandRefs> & { readonly spoken: string | undefined },
+): Signal {
+  const cut = spoken === undefined ? {} : { spoken };
+  return { type: "cancel", requestId, ...(reason !== undefined && { reason: reason.toWellFormed() }), ...cut, ...refs };
 }
 
 /** The request may have ended before the command came. Rejects for one that was suspended: another process may resume it. */

@@ -1,6 +1,6 @@
 import { opIdReused } from "../../agent/react/operations.ts";
 import { isWritten } from "../../lanes/active-lane.ts";
-import { answerText, isAnswer, spokenCharacters } from "../../lanes/answer-cut.ts";
+import { answerText, isAnswer, lastAnswer, readCut, spokenCharacters } from "../../lanes/answer-cut.ts";
 import { type BranchOptions, branchId, branchPosition } from "../../lanes/branch.ts";
 import {
   ContextOpError,
@@ -127,7 +127,7 @@ export async function cutAnswer(live: Loop, options: CutOptions): Promise<CutAns
   if ((given === undefined) === (spoken === undefined)) throw cutInvalid("Pass characters or spoken, and not both");
   await live.reload();
   const entry = await findAnswer(live, { requestId, entryId });
-  const text = answerText(entry.payload as JsonObject); // payloads are JSON
+  const text = answerText(entry);
   const characters = spoken === undefined ? given : spokenCharacters(text, String(spoken));
   if (characters === undefined) throw cutInvalid("The answer does not begin with the text in spoken");
   if (!Number.isSafeInteger(characters) || characters < 0 || characters > text.length) {
@@ -136,6 +136,24 @@ export async function cutAnswer(live: Loop, options: CutOptions): Promise<CutAns
   const cut = { opId, contextRef: await laneOfCut(live, entry), cut: { seq: entry.seq, characters } };
   await live.command({ type: "cut", cut, ...(refs && { refs }) });
   return { opId, entryId: entry.id, characters };
+}
+
+/** Cuts the last answer of a request that has ended, unless its end has cut it there. Without a word there is nothing to cut. */
+export async function cutToSpoken(live: Loop, options: CutOptions & { readonly spoken: string }): Promise<void> {
+  const { requestId = "", spoken } = options;
+  await live.reload();
+  const { thread } = live.agent;
+  const answer = lastAnswer(thread, requestId);
+  const cuts = thread.filterByKind("note", { partial: true }).flatMap((note) => readCut(note) ?? []);
+  const cut = cuts.findLast(({ seq }) => seq === answer?.seq);
+  if (answer !== undefined && cut !== undefined && cut.characters === spokenCharacters(answerText(answer), spoken))
+    return;
+  try {
+    await cutAnswer(live, options);
+  } catch (error) {
+    const isSilent = spoken.trim() === "" && RequestError.isInstance(error) && error.code === "answer_unknown";
+    if (!isSilent) throw error;
+  }
 }
 
 /** The answer with this id, or the last one of the request that has text. It may be before the loaded entries. */
@@ -147,7 +165,7 @@ async function findAnswer(
   const { store, ports } = live.options;
   const is = (entry: Entry): boolean =>
     entryId === undefined
-      ? isAnswer(entry) && entry.refs.requestId === requestId && answerText(entry.payload as JsonObject) !== ""
+      ? isAnswer(entry) && entry.refs.requestId === requestId && answerText(entry) !== ""
       : entry.id === entryId;
   const entry =
     thread.toArray({ partial: true }).findLast(is) ??

@@ -294,6 +294,11 @@ export interface CancelRequestOptions extends SenderOptions {
    * resolves to the dropped asks and messages. Default "keep".
    */
   readonly pending?: "keep" | "drop" | "return" | undefined;
+  /**
+   * The beginning of the last answer that was spoken or read; white space may differ. The answer is cut to it in the commit that ends
+   * the request, so no queued ask is shown more of it. Also when the request has ended before. Needs the requestId. Default: no cut.
+   */
+  readonly spoken?: string | undefined;
 }
 
 /** Options of `inject`. */
