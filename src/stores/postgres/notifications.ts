@@ -20,6 +20,9 @@ export interface Hearing {
 /** The least time between two notifications of a process, because each one costs a statement and wakes all other processes. */
 const GAP_MS = 50;
 
+/** How often one is sent that fails, each time after a longer wait: for three seconds. Then the processes look by themselves. */
+const MAX_TRIES = 6;
+
 /** Postgres refuses a payload of 8000 bytes or more. */
 const MAX_PAYLOAD_BYTES = 7999;
 
@@ -41,7 +44,7 @@ export class Notifications {
   /** The payloads of messages to send, in order. */
   readonly #messages: string[] = [];
   /** The last notification, until it is sent. */
-  #sent: Promise<void> = Promise.resolve();
+  #sent: Promise<unknown> = Promise.resolve();
   #isSending = false;
   #isListening = false;
 
@@ -60,9 +63,7 @@ export class Notifications {
   announce(tenant: string, threadIds: readonly string[], postedIds: readonly string[]): void {
     if (threadIds.length === 0) return;
     this.#hearing.wake(tenant, threadIds, postedIds);
-    const pending = this.#pending.get(tenant) ?? new Set();
-    this.#pending.set(tenant, pending);
-    for (const id of threadIds) pending.add(id);
+    this.#add(tenant, threadIds);
     if (!this.#isSending) void this.#send();
   }
 
@@ -109,21 +110,38 @@ export class Notifications {
 
   async #send(): Promise<void> {
     this.#isSending = true;
-    while (this.#hasNews) {
-      this.#sent = this.#notify();
-      await this.#sent;
-      await sleep(GAP_MS, undefined, { ref: false });
+    for (let failures = 0; this.#hasNews; ) {
+      const sent = this.#notify();
+      this.#sent = sent;
+      const isSent = await sent;
+      failures = isSent ? 0 : (failures + 1) % MAX_TRIES;
+      if (!isSent && failures === 0) this.#pending.clear();
+      await sleep(GAP_MS * 2 ** failures, undefined, { ref: false });
     }
     this.#isSending = false;
   }
 
-  async #notify(): Promise<void> {
-    const changes = this.#pending.size === 0 ? [] : [noticeOf(this.#node, this.#pending)];
+  /** False if it failed. The threads are announced again then. A message is not: it may have been sent, and must not come twice. */
+  async #notify(): Promise<boolean> {
+    const changed = new Map(this.#pending);
+    const changes = changed.size === 0 ? [] : [noticeOf(this.#node, changed)];
     this.#pending.clear();
     const payloads = [...changes, ...this.#messages.splice(0)];
     const send: Parameters<Readers["read"]>[0] = ({ sql }) =>
       sql`select pg_notify(${this.#channel}, payload) from unnest(${payloads}::text[]) as payload`;
-    await this.#read(send).catch(() => {}); // other processes look every 5 s, and a message may be lost
+    try {
+      await this.#read(send);
+      return true;
+    } catch {
+      for (const [tenant, ids] of changed) this.#add(tenant, ids);
+      return false;
+    }
+  }
+
+  #add(tenant: string, threadIds: Iterable<string>): void {
+    const pending = this.#pending.get(tenant) ?? new Set();
+    this.#pending.set(tenant, pending);
+    for (const id of threadIds) pending.add(id);
   }
 }
 
