@@ -67,7 +67,7 @@ import type {
 import { RemoteCalls } from "./remote-calls.ts";
 import { Takeovers } from "./takeovers.ts";
 import { agentsOf, askedAgent, chooseAgent, type HostAgents, isWithoutAgent, lastAsk } from "./thread-agent.ts";
-import { type CommandPlace, ThreadCommands } from "./thread-commands.ts";
+import { type CallHere, type CommandPlace, ThreadCommands } from "./thread-commands.ts";
 import { type Target, targetOf } from "./thread-token.ts";
 import { titleWriter } from "./titles.ts";
 
@@ -464,11 +464,8 @@ export class AgentHost<Agent extends AnyAgent = AnyAgent> extends ThreadCommands
   }
 
   protected override readonly ids = (kind: string): string => this.#ports.ids(kind);
-  protected override use<Answer>(
-    threadId: string,
-    use: (server: AgentServer<Agent>) => Promise<Answer>,
-  ): Promise<Answer> {
-    return this.#threads.use(threadId, ({ server }) => use(server), { claimWaitMs: 0 });
+  protected override use<Answer>(threadId: string, { here, first }: CallHere<Agent, Answer>): Promise<Answer> {
+    return this.#threads.use(threadId, ({ server }) => here(server), { claimWaitMs: 0, first });
   }
 
   /** Starts a request here. While another process runs one on the thread, the call is sent to that process. */

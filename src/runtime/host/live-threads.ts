@@ -1,7 +1,6 @@
 import type { AgentContext, AgentOutput, AnyAgent } from "../../agent/definition/config.ts";
 import type { Tools } from "../../agent/definition/tool.ts";
 import type { AgentEvent } from "../../agent/event.ts";
-import type { ReactAgent } from "../../agent/react/agent.ts";
 import { StaleHolderError, ThreadHeldError } from "../../stores/errors.ts";
 import { checkName } from "../../thread/options.ts";
 import type { Thread } from "../../thread/thread.ts";
@@ -96,6 +95,7 @@ export interface Used<Agent extends AnyAgent> {
 }
 
 type Start<Agent extends AnyAgent> = Pick<ServerOptions<Agent>, "claimWaitMs"> &
+  Pick<StartHooks, "first"> &
   Omit<HostGetOptions<AgentContext<Agent>>, "signal">;
 
 /** The live threads of a host. A thread is started for its first caller, and released when it is idle. */
@@ -338,7 +338,7 @@ export class LiveThreads<Agent extends AnyAgent> {
     threadId: string,
     live: Live<Agent>,
     agent: Agent,
-    { claimWaitMs, context, tools }: Start<Agent>,
+    { claimWaitMs, context, tools, first: instead }: Start<Agent>,
   ): Promise<AgentServer<Agent>> {
     live.agent = agent;
     live.isPatient = claimWaitMs === undefined;
@@ -358,9 +358,10 @@ export class LiveThreads<Agent extends AnyAgent> {
     const wake = (at: number): void => this.#due.committed(threadId, at);
     const sent = (to: string, of: string | undefined, given: unknown): void => void this.#deliver(to, of, given);
     // Before the claim, another process may have asked another agent.
-    const first = async ({ thread }: ReactAgent): Promise<undefined> => {
-      const asked = await this.#asked(threadId, thread);
+    const first: StartHooks["first"] = async (of) => {
+      const asked = await this.#asked(threadId, of.thread);
       if (asked !== undefined && asked.name !== agent.name) throw agentMismatch(threadId, asked.name, agent.name, true);
+      return instead?.(of);
     };
     // A thread that runs nothing is released for the process that asks: that process then has the stream of the answer.
     const answerCall: StartHooks["answerCall"] = async (call, perform) => {

@@ -1,6 +1,8 @@
 import type { AnyAgent } from "../../agent/definition/config.ts";
 import type { AnyTool } from "../../agent/definition/tool.ts";
 import type { Usage } from "../../agent/model-call.ts";
+import type { ReactAgent } from "../../agent/react/agent.ts";
+import type { Signal } from "../../agent/signal.ts";
 import type { BranchOptions } from "../../lanes/branch.ts";
 import type { ContextOperation } from "../../lanes/context-operation.ts";
 import { toolSetting } from "../../lanes/setting.ts";
@@ -10,10 +12,12 @@ import { ThreadHeldError } from "../../stores/errors.ts";
 import type { ThreadStore } from "../../stores/port.ts";
 import type { JsonValue } from "../../thread/json.ts";
 import type { Content, ToolSpec } from "../../thread/message.ts";
+import { checkCancelRequest } from "../option-names.ts";
 import type { RegisteredTool } from "../perform/scene.ts";
 import type { RuntimePorts } from "../ports.ts";
 import type { SteerAnswer } from "../request/request.ts";
 import type { AgentServer } from "../server/agent-server.ts";
+import { cancelAtStart } from "../server/cancel.ts";
 import type { CutAnswer, OperationAnswer } from "../server/modify.ts";
 import type {
   CancelRequestOptions,
@@ -36,12 +40,17 @@ export interface CommandPlace {
   readonly reread: (isTimed: boolean) => Promise<void>;
 }
 
-/** A method of a server: its name and arguments for another process, and how this process makes its answer. */
-export interface ThreadCall<Agent extends AnyAgent, Answer> {
+/** A method of a server that is called in this process. */
+export interface CallHere<Agent extends AnyAgent, Answer> {
+  readonly here: (server: AgentServer<Agent>) => Promise<Answer>;
+  /** The signal for the open request of a thread that is started for this call. Default: it is resumed. */
+  readonly first?: (agent: ReactAgent) => Signal | undefined;
+}
+
+/** The same with its name and arguments for another process, and how this process makes its answer. */
+export interface ThreadCall<Agent extends AnyAgent, Answer> extends CallHere<Agent, Answer> {
   readonly method: string;
   readonly args: readonly unknown[] | (() => Promise<readonly unknown[]>);
-  /** Calls the method in this process. */
-  readonly here: (server: AgentServer<Agent>) => Promise<Answer>;
   /** The answer that another process has sent. Default: as it was sent. */
   readonly answer?: (value: JsonValue | undefined, calls: RemoteCalls) => Answer;
 }
@@ -63,10 +72,7 @@ export abstract class ThreadCommands<Agent extends AnyAgent> {
   protected abstract readonly calls: RemoteCalls;
 
   /** Uses the server of a thread. If another process holds the thread, it is `thread_held` at once. */
-  protected abstract use<Answer>(
-    threadId: string,
-    use: (server: AgentServer<Agent>) => Promise<Answer>,
-  ): Promise<Answer>;
+  protected abstract use<Answer>(threadId: string, call: CallHere<Agent, Answer>): Promise<Answer>;
 
   /** A thread without any ask needs no agent for this answer. */
   protected abstract unlessAsked<Answer>(
@@ -80,7 +86,7 @@ export abstract class ThreadCommands<Agent extends AnyAgent> {
   /** Calls a method of the server of a thread, here or in the process that holds the thread. */
   protected async command<Answer>(threadId: string, call: ThreadCall<Agent, Answer>): Promise<Answer> {
     try {
-      return await this.use(threadId, call.here);
+      return await this.use(threadId, call);
     } catch (error) {
       if (!ThreadHeldError.isInstance(error)) throw error;
       const { value } = await this.#send(threadId, call, error);
@@ -106,15 +112,25 @@ export abstract class ThreadCommands<Agent extends AnyAgent> {
     options: CancelRequestOptions & { readonly pending: "return" },
   ): Promise<readonly PendingCommand[]>;
   cancel(threadId: string, requestId?: string, reason?: string, options?: CancelRequestOptions): Promise<boolean>;
-  cancel(
+  async cancel(
     threadId: string,
     requestId?: string,
     reason?: string,
-    options?: CancelRequestOptions,
+    options: CancelRequestOptions = {},
   ): Promise<boolean | readonly PendingCommand[]> {
-    const none = options?.pending === "return" ? [] : false;
-    const here = (server: AgentServer<Agent>) => server.cancel(requestId, reason, options);
-    const call = this.#ending("cancel", threadId, requestId, [reason, options], here);
+    checkCancelRequest({ requestId, reason }, options);
+    let cancelledId: string | undefined;
+    const first = (agent: ReactAgent) => {
+      const signal = cancelAtStart(agent, { requestId, reason }, options);
+      cancelledId = signal?.requestId;
+      return signal;
+    };
+    const here = async (server: AgentServer<Agent>) => {
+      const answer = await server.cancel(cancelledId ?? requestId, reason, options); // waits for the end
+      return cancelledId === undefined ? answer : true;
+    };
+    const call = { ...this.#ending("cancel", threadId, requestId, [reason, options], here), first };
+    const none = options.pending === "return" ? [] : false;
     return this.unlessAsked<boolean | readonly PendingCommand[]>(threadId, none, () => this.command(threadId, call));
   }
 

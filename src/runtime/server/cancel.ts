@@ -1,3 +1,4 @@
+import type { ReactAgent } from "../../agent/react/agent.ts";
 import type { Signal } from "../../agent/signal.ts";
 import type { Loop } from "../loop.ts";
 import type { AgentRequest } from "../request/request.ts";
@@ -32,6 +33,19 @@ export async function cancel(
   return [...(cancelled?.before.flight.steers ?? []).map(pendingWords), ...asks.map(pendingAsk)];
 }
 
+/**
+ * The cancel of the open request of a thread that starts, instead of its resume: no work of it begins again. Undefined for another
+ * request. Queued asks that are to be dropped must go before the request ends, so that is left to `cancel`.
+ */
+export function cancelAtStart(
+  { state: { run } }: ReactAgent,
+  { requestId, reason }: { readonly requestId: string | undefined; readonly reason: string | undefined },
+  { pending = "keep", spoken, ...sender }: CancelRequestOptions = {},
+): Extract<Signal, { type: "cancel" }> | undefined {
+  if (run === undefined || pending !== "keep" || run.requestId !== (requestId ?? run.requestId)) return undefined;
+  return cancelSignal(run.requestId, reason, { spoken, ...commandRefs(sender) });
+}
+
 /** Ends the open request with the results so far. False when there was none. */
 export async function finish(live: Loop, requestId: string | undefined): Promise<boolean> {
   const request = openRequest(live, requestId);
@@ -53,7 +67,7 @@ function cancelSignal(
   requestId: string,
   reason: string | undefined,
   { spoken, ...refs }: ReturnType<typeof commandRefs> & { readonly spoken: string | undefined },
-): Signal {
+): Extract<Signal, { type: "cancel" }> {
   const cut = spoken === undefined ? {} : { spoken };
   return { type: "cancel", requestId, ...(reason !== undefined && { reason: reason.toWellFormed() }), ...cut, ...refs };
 }

@@ -57,7 +57,7 @@ export interface StartHooks {
   /** Only this process uses the store, so the thread needs no claim. */
   readonly unclaimed?: boolean;
   /** Returns the signal for an open request, instead of `recover`. If it throws, the start fails. */
-  readonly first?: (agent: ReactAgent) => Signal | undefined | Promise<Signal | undefined>;
+  readonly first?: ((agent: ReactAgent) => Signal | undefined | Promise<Signal | undefined>) | undefined;
   /** Called when the thread is claimed, before it is read. If it throws, the start fails. */
   readonly claimed?: () => Promise<void>;
   /** Called when the server stops by itself: another process holds the thread, or the store is closed. */
