@@ -11,7 +11,8 @@ const OWN_REFS = ["requestId", "runId", "callId", "toolCallId", "iteration", "si
 /** The refs that a command adds to its entry. They are checked here, because later a bad one would fail the request. */
 export function commandRefs({ source, refs }: SenderOptions): { readonly refs?: Refs } {
   if (source === undefined && refs === undefined) return {};
-  if (source !== undefined && typeof source !== "string") throw invalid("source must be text: who sent the command.");
+  const isNamed = source === undefined || (typeof source === "string" && source !== "");
+  if (!isNamed) throw invalid("source must be text, and not empty: who sent the command.");
   const copied = refs === undefined ? {} : copyRefs(refs, "refs");
   const own = OWN_REFS.find((name) => Object.hasOwn(copied, name));
   if (own !== undefined) throw invalid(`refs.${own} is written by the agent. Use another name.`);

@@ -173,7 +173,8 @@ describe.each([
     expect(await refused({ requestId: "r1" })).toBe("cut_invalid");
     expect(await refused({ characters: 1 })).toBe("cut_invalid");
     expect(await refused({ requestId: "r1", entryId: "e", characters: 1 })).toBe("cut_invalid");
-    expect(await refused({ requestId: "r1", characters: 1, source: 1 })).toBe("invalid_options");
+    for (const source of [1, ""])
+      expect(await refused({ requestId: "r1", characters: 1, source })).toBe("invalid_options");
     await expect(on.end(server.cutAnswer({ requestId: "r1", character: 1 } as never))).rejects.toThrow(/character/);
     expect(await on.log()).toHaveLength(rev);
   });
