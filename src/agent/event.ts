@@ -43,6 +43,8 @@ export interface EventData {
     readonly model?: string;
   };
   readonly llm_completed: {
+    /** The entry of the answer, which `cutAnswer` and `branch` can name. */
+    readonly entryId: string;
     readonly text: string;
     /** The parts of the answer in order. Absent: the text is all of it. */
     readonly content?: readonly Part[];

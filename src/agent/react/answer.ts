@@ -213,10 +213,12 @@ function emitAnswer(step: Step, run: Run, answer: ModelAnswer, { callId, call }:
   const { content, toolCalls, usage, finishReason } = answer;
   const parts = typeof content === "string" ? {} : { content };
   const { requestId, runId, iteration } = run;
+  const { thread } = step.agent;
+  const { id: entryId = "" } = thread.at(thread.lastSeq) ?? {}; // just committed
   const emitted = emitEvent(step, run, {
     kind: "llm_completed",
     callId,
-    data: { text: contentText(content), ...parts, toolCalls, usage, finishReason, view: call.view },
+    data: { entryId, text: contentText(content), ...parts, toolCalls, usage, finishReason, view: call.view },
   });
   return addDirectives(emitted, { type: "checkpoint", requestId, runId, iteration, reason: "after_llm" });
 }

@@ -2,7 +2,7 @@ import { foldLane } from "../../lanes/fold-lane.ts";
 import { ProjectionError } from "../../projection/error.ts";
 import type { ContextPolicy } from "../../projection/policy/policy.ts";
 import { firstSummaryRange, type SummaryRange } from "../../projection/summary/summary-range.ts";
-import { recordTokens } from "../../projection/summary/summary-record.ts";
+import { otherTokens, recordTokens } from "../../projection/summary/summary-record.ts";
 import type { Entry } from "../../thread/entry.ts";
 import { isPlainObject, type JsonObject } from "../../thread/json.ts";
 import { summaryReach } from "../../thread/lane-operations.ts";
@@ -14,7 +14,7 @@ import { currentModel } from "./call-context.ts";
 /** The next summary to write: of a whole range, or of its first piece if the range is too long for one call. */
 export interface SummaryPlan {
   readonly range: SummaryRange;
-  /** The token limit of the request to the summarizer. Longer texts are shortened. */
+  /** The token limit of the request to the summarizer, with the instructions and the summary before it. Longer texts are shortened. */
   readonly maxTokens: number;
   /** Whether more pieces of the range follow. */
   readonly isPart: boolean;
@@ -69,7 +69,7 @@ export function summaryPlan(
   const isDue = isAfter(failures.at(-1), before + failures.length, toSeq, thread);
   if (!isAsked && !isDue) return undefined; // return before more entries have to be loaded
   const full = roomFor(agent, policy);
-  const whole = firstSummaryRange(input, toSeq, { maxTokens: full });
+  const whole = firstSummaryRange(input, toSeq, { requestTokens: full });
   if (whole === undefined) {
     mustReach(toSeq, thread, lane);
     return undefined;
@@ -77,10 +77,11 @@ export function summaryPlan(
   mustReachBack(whole, thread, lane);
   const maxTokens = shrinking.reduce((most, { tokens }) => Math.max(1, Math.floor(Math.min(most, tokens) / 2)), full);
   const leastToSeq = growing.reduce((least, failure) => Math.max(least, twiceAsFar(failure)), -1);
-  const range = failures.length === 0 ? whole : (firstSummaryRange(input, toSeq, { maxTokens, leastToSeq }) ?? whole);
+  const limits = { maxTokens, requestTokens: full, leastToSeq };
+  const range = failures.length === 0 ? whole : (firstSummaryRange(input, toSeq, limits) ?? whole);
   return {
     range,
-    maxTokens: Math.max(SMALLEST_REQUEST, maxTokens),
+    maxTokens: Math.min(full, Math.max(SMALLEST_REQUEST, maxTokens + otherTokens(range.previous))),
     isPart: range.toSeq < toSeq,
     isDue,
   };

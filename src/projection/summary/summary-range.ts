@@ -8,7 +8,7 @@ import { type Block, isOfContext } from "../history/block.ts";
 import type { Coverage } from "../history/history.ts";
 import { invalid, type ProjectionInput, settingsOf } from "../input/input.ts";
 import { rulesOf } from "../rules.ts";
-import { recordTokens } from "./summary-record.ts";
+import { otherTokens, recordTokens } from "./summary-record.ts";
 
 /** The messages to summarize, and the entries that the summary will cover. */
 export interface SummaryRange {
@@ -56,23 +56,26 @@ type RangeInput = Omit<ProjectionInput, "pending" | "previous">;
  * summaryRangeOf({ thread }, 0)?.messages; // [{ role: "user", content: "What's 2+2?" }]
  */
 export function summaryRangeOf(input: RangeInput, toSeq: number): SummaryRange | undefined {
-  return firstSummaryRange(input, toSeq, { maxTokens: Number.POSITIVE_INFINITY });
+  return firstSummaryRange(input, toSeq, { requestTokens: Number.POSITIVE_INFINITY });
 }
 
 interface SummaryRangeLimits {
-  readonly maxTokens: number;
+  /** The limit of the text of the range. Default: none of its own. */
+  readonly maxTokens?: number;
+  /** The limit of the whole request, with the instructions and the previous summary. */
+  readonly requestTokens: number;
   /** The range ends at this seq or later, even above `maxTokens`. Default -1. */
   readonly leastToSeq?: number;
 }
 
 /**
- * Returns the first part of the range up to `toSeq` whose text has at most `maxTokens`. After it is summarized, the
- * next part follows. It contains at least one block, even if that exceeds `maxTokens`.
+ * Returns the first part of the range up to `toSeq` whose text fits within the limits. After it is summarized, the next part
+ * follows. It contains at least one block, even if that does not fit.
  */
 export function firstSummaryRange(
   input: RangeInput,
   toSeq: number,
-  { maxTokens, leastToSeq = -1 }: SummaryRangeLimits,
+  { maxTokens = Number.POSITIVE_INFINITY, requestTokens, leastToSeq = -1 }: SummaryRangeLimits,
 ): SummaryRange | undefined {
   if (!Number.isSafeInteger(toSeq)) throw invalid("toSeq", "must be a seq", toSeq);
   const settings = settingsOf(input);
@@ -83,11 +86,13 @@ export function firstSummaryRange(
   const end = firstIndex(first, blocks.length, (index) => (blocks[index]?.open ?? 0) > toSeq);
   const messagesOf = (index: number) => costs.renderedBlock(index, costs.variantFrom(first, index)).messages;
   const tokensOf = (index: number): number => recordTokens(messagesOf(index));
-  const cut = cutWithin({ blocks, first, end, reach: Math.max(coverage.reach, leastToSeq), tokensOf }, maxTokens);
+  const { previous } = previousOf(coverage);
+  const most = Math.min(maxTokens, Math.max(1, requestTokens - otherTokens(previous)));
+  const cut = cutWithin({ blocks, first, end, reach: Math.max(coverage.reach, leastToSeq), tokensOf }, most);
   const messages = blocks.slice(first, cut).flatMap((_, at) => messagesOf(first + at));
   if (messages.length === 0) return undefined;
   const last = cut === end ? toSeq : (blocks[cut]?.open ?? toSeq) - 1;
-  return { fromSeq: Math.max(0, blocks[first]?.open ?? 0), toSeq: last, messages, ...previousOf(coverage) };
+  return { fromSeq: Math.max(0, blocks[first]?.open ?? 0), toSeq: last, messages, ...(previous && { previous }) };
 }
 
 interface CutInput {

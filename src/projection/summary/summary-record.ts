@@ -143,6 +143,20 @@ function quoted(name: string): string {
   return JSON.stringify(name);
 }
 
+/** The approximate size of the instructions, the labels and the last line, in bytes. */
+const INSTRUCTIONS = 3000;
+
+/** The bytes for the record in a request of so many tokens, and the longest previous summary in it. */
+export function roomOf(maxTokens: number): { readonly record: number; readonly previous: number } {
+  const record = maxTokens * BYTES_PER_TOKEN - INSTRUCTIONS;
+  return { record, previous: Math.floor(record / 2) };
+}
+
+/** The tokens of a request without the messages of its range: instructions, and the previous summary where it is not shortened. */
+export function otherTokens(previous: { readonly content: string } | undefined): number {
+  return Math.ceil((INSTRUCTIONS + utf8Length(previous?.content ?? "")) / BYTES_PER_TOKEN);
+}
+
 /** Returns the size of the messages in a record, in tokens of four bytes. */
 export function recordTokens(messages: readonly Message[]): number {
   const items = recordOf(messages, { result: MAX_RESULT_TOKENS * BYTES_PER_TOKEN, text: 0 });

@@ -1,6 +1,7 @@
 import type { SummaryPayload } from "../../thread/kinds.ts";
 import type { Message, SystemMessage, UserMessage } from "../../thread/message.ts";
 import { countMessage, heuristic, type TokenCounter } from "../../tokens/counter.ts";
+import { firstIndex } from "../binary-search.ts";
 import { ProjectionError } from "../error.ts";
 import { summaryText } from "../render/leading-messages.ts";
 import { checkRange, coveredSeqs, type SummaryRange } from "./summary-range.ts";
@@ -13,6 +14,7 @@ import {
   type RecordItem,
   type RecordLimits,
   recordOf,
+  roomOf,
   sizeOf,
 } from "./summary-record.ts";
 
@@ -68,29 +70,35 @@ export function summaryRequest(range: SummaryRange, options: SummaryRequestOptio
 /** The shortest limit for a text, in bytes. Shorter texts would be useless. */
 const SHORTEST_TEXT = 128;
 
-/** The approximate size of the instructions and the last line, in bytes. */
-const INSTRUCTIONS = 3000;
-
-/** Writes the record with texts as long as the limits allow. */
+/**
+ * Writes the record with texts as long as the limit allows: the longest are shortened first. The previous summary stays whole where
+ * it is no longer than half of the record, because its middle would be lost for all later summaries.
+ */
 function fittingRecord(range: SummaryRange, options: SummaryRequestOptions): readonly RecordItem[] {
   const result = bytesOf("maxResultTokens", options.maxResultTokens ?? MAX_RESULT_TOKENS);
-  const maxBytes = bytesOf("maxTokens", options.maxTokens ?? 0) - INSTRUCTIONS;
-  if (options.maxTokens === undefined) return record(range, { result, text: 0 });
-  for (let text = Math.max(SHORTEST_TEXT, Math.floor(maxBytes / 2)); ; text = Math.max(SHORTEST_TEXT, text >> 1)) {
-    const items = record(range, { result: result === 0 ? text : Math.min(result, text), text });
-    if (text === SHORTEST_TEXT || sizeOf(items) <= maxBytes) return items;
-  }
+  if (options.maxTokens === undefined) return [...previousOf(range, 0), ...itemsOf(range, { result, text: 0 })];
+  bytesOf("maxTokens", options.maxTokens);
+  const room = roomOf(options.maxTokens);
+  const previous = previousOf(range, Math.max(SHORTEST_TEXT, room.previous));
+  const left = room.record - sizeOf(previous);
+  const within = (text: number) => itemsOf(range, { result: result === 0 ? text : Math.min(result, text), text });
+  const isTooLong = (text: number): boolean => sizeOf(within(text)) > left;
+  const longest = Math.max(SHORTEST_TEXT, left);
+  const text = isTooLong(longest)
+    ? Math.max(SHORTEST_TEXT, firstIndex(SHORTEST_TEXT, longest, isTooLong) - 1)
+    : longest;
+  return [...previous, ...within(text)];
 }
 
-function record(range: SummaryRange, limits: RecordLimits): readonly RecordItem[] {
+function itemsOf(range: SummaryRange, limits: RecordLimits): readonly RecordItem[] {
   const items = recordOf(range.messages, limits);
   if (items.length === 0) throw invalid(`There is nothing to summarize in ${entries(range)}.`);
-  return [...previousOf(range, limits), { label: `${entries(range)} begin` }, ...items];
+  return [{ label: `${entries(range)} begin` }, ...items];
 }
 
-function previousOf({ previous }: SummaryRange, { text }: RecordLimits): readonly RecordItem[] {
+function previousOf({ previous }: SummaryRange, maxBytes: number): readonly RecordItem[] {
   if (previous === undefined) return [];
-  return [{ label: `previous summary, of ${entries(previous)}` }, ...cappedText(previous.content, text)];
+  return [{ label: `previous summary, of ${entries(previous)}` }, ...cappedText(previous.content, maxBytes)];
 }
 
 function bytesOf(name: string, tokens: number): number {

@@ -155,7 +155,7 @@ function ownDrafts(entry: Entry, all: readonly Entry[]): readonly EventDraft[] {
   if (kind === "question_asked") return [questionDraft(entry, all)];
   if (kind !== "ai_message") return [];
   if (role === "tool") return [toolDraft(entry, "tool_completed", all)];
-  if (role === "assistant" && callId !== undefined) return answerDrafts(callId, written, recordedCall(entry));
+  if (role === "assistant" && callId !== undefined) return answerDrafts(entry.id, callId, written, recordedCall(entry));
   if (steer === "repair") {
     const isRepair = (one: Entry): boolean => (one.payload as unknown as EntryPayload).steer === "repair"; // written by us
     const attempt = all.filter((one) => one.seq <= entry.seq && isRepair(one)).length;
@@ -218,6 +218,7 @@ function questionDraft({ seq, payload, refs }: Entry, all: readonly Entry[]): Ev
 
 /** The events of an answer. Thinking and text keep their order and get new ids. */
 function answerDrafts(
+  entryId: string,
   callId: string,
   { content, toolCalls = [] }: EntryPayload,
   call: Partial<CallRecord> | undefined,
@@ -241,6 +242,7 @@ function answerDrafts(
       kind: "llm_completed",
       callId,
       data: {
+        entryId,
         text: contentText(content),
         ...(typeof content !== "string" && { content }),
         toolCalls,

@@ -21,17 +21,19 @@ describe("after a summary that was too long for its model", () => {
       .when(tooLong(tokens))
       .directives.flatMap((directive) => (directive.type === "summarize" ? [directive.maxTokens] : []));
 
+  const INSTRUCTIONS = 750;
+
   test("the next one has half of its tokens", () => {
-    expect(limits(6000)).toEqual([3000]);
-    expect(limits(4500)).toEqual([2250]);
+    expect(limits(6000)).toEqual([3000 + INSTRUCTIONS]);
+    expect(limits(4500)).toEqual([2250 + INSTRUCTIONS]);
   });
 
   test("the next one has half of the limit, if its text was longer than the limit", () => {
-    expect(limits(40_000)).toEqual([5000]);
+    expect(limits(40_000)).toEqual([5000 + INSTRUCTIONS]);
   });
 
   test("the request to the summarizer keeps a lower limit", () => {
-    expect(limits(1500)).toEqual([1000]);
+    expect(limits(400)).toEqual([1000]);
     expect(limits(0)).toEqual([1000]);
   });
 
@@ -40,7 +42,7 @@ describe("after a summary that was too long for its model", () => {
     waiting
       .given([tooLong(4000)])
       .when(again)
-      .then([{ kind: "note" }], [{ type: "summarize", maxTokens: 1000, range: { toSeq: 0 } }]);
+      .then([{ kind: "note" }], [{ type: "summarize", maxTokens: 1000 + INSTRUCTIONS, range: { toSeq: 0 } }]);
   });
 });
 

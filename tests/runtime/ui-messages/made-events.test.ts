@@ -10,7 +10,7 @@ const completed = (text: string, toolCalls: readonly { id: string; name: string;
   ({
     kind: "llm_completed",
     callId: "c1",
-    data: { text, toolCalls, usage: {}, finishReason: "stop", view },
+    data: { entryId: "entry_1", text, toolCalls, usage: {}, finishReason: "stop", view },
   }) as EventDraft;
 const says = (text: string, id = "0", type: "text" | "thinking" = "text"): EventDraft => {
   return { kind: "llm_delta", callId: "c1", data: { type, id, text } };
