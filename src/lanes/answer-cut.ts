@@ -9,9 +9,9 @@ export type AnswerCut = {
   readonly characters: number;
 };
 
-/** The cut that a note makes. The newest cut of an answer counts. */
+/** The cut that a note makes, or the end of a cancelled request. The newest cut of an answer counts. */
 export function readCut({ kind, seq, payload }: Pick<Entry, "kind" | "seq" | "payload">): AnswerCut | undefined {
-  const cut = kind === "note" ? (payload as JsonObject)["cut"] : undefined; // every payload is a JSON object
+  const cut = kind === "note" || kind === "error" ? (payload as JsonObject)["cut"] : undefined; // every payload is a JSON object
   if (!isPlainObject(cut)) return undefined;
   const { seq: of, characters } = cut as JsonObject; // of JSON
   const isGood = isCount(of) && isCount(characters) && of < seq;

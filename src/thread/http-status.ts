@@ -25,7 +25,7 @@ const STATUSES: { readonly [status: number]: string } = {
   429: "model_rate_limited queue_full",
   502:
     "model_auth model_not_found model_bad_request model_unavailable model_stream_interrupted model_answer_too_large " +
-    "model_answer_empty model_error mcp_unavailable server_unreachable stream_ended",
+    "model_answer_empty model_error summary_too_long mcp_unavailable server_unreachable stream_ended",
   503: "server_stopped claim_lost too_many_streams store_busy store_closed store_unreachable store_timeout store_aborted request_suspended model_overloaded",
   504: "model_stream_idle model_answer_timeout request_timeout result_timeout summary_timeout tool_timeout deadline_exceeded",
   507: "store_full",

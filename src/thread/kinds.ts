@@ -151,6 +151,8 @@ export type ErrorPayload = InLane & {
   readonly maxPromptTokens?: number;
   readonly correctedRoom?: number;
   readonly call?: JsonObject;
+  /** Of a cancelled request: its last answer is shown cut, as by a note. */
+  readonly cut?: { readonly seq: number; readonly characters: number };
   readonly end?: JsonObject;
 } & JsonObject;
 

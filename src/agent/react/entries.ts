@@ -1,3 +1,4 @@
+import type { AnswerCut } from "../../lanes/answer-cut.ts";
 import { coveredSeqs, type SummaryRange } from "../../projection/summary/summary-range.ts";
 import type { EntryInput, Refs } from "../../thread/entry.ts";
 import type { JsonObject, JsonValue } from "../../thread/json.ts";
@@ -182,11 +183,18 @@ export function gapEntry(run: Run, range: SummaryRange, content: string, failure
   };
 }
 
+interface EndFacts {
+  /** The model call that failed, or was broken off. */
+  readonly record?: { readonly callId: string; readonly call: CallRecord } | undefined;
+  /** The last answer was spoken or read up to here. */
+  readonly cut?: AnswerCut | undefined;
+}
+
 /** The end of a request, when its last answer does not carry it. */
 export function endEntry(
   ended: Run,
   { refs: more, ...end }: RequestEnd & { readonly refs?: Refs },
-  call?: { readonly callId: string; readonly call: CallRecord },
+  { record: call, cut }: EndFacts = {},
 ): EntryInput {
   const run = withRefs(ended, more);
   const kind = end.status === "completed" ? "note" : "error";
@@ -200,6 +208,7 @@ export function endEntry(
     contextRef: run.lane,
     ...fields,
     ...(call && { call: storedCall(call.call, run.lane) }),
+    ...(cut && { cut }),
     end,
   });
   const refs =

@@ -1,6 +1,6 @@
-import { answerText, lastAnswer, spokenCharacters } from "../../lanes/answer-cut.ts";
-import type { EntryInput, Refs } from "../../thread/entry.ts";
+import { type AnswerCut, answerText, lastAnswer, spokenCharacters } from "../../lanes/answer-cut.ts";
 import type { JsonObject, JsonValue } from "../../thread/json.ts";
+import type { Thread } from "../../thread/thread.ts";
 import type { Directive } from "../directive.ts";
 import type { RequestUsage, TerminationReason } from "../event.ts";
 import type { CallRecord } from "../model-call.ts";
@@ -43,25 +43,16 @@ export function endRequest(
   const closed = open.length === 0 ? step : commitEntries(step, ...results);
   const emitted = open.length === 0 ? step : emitResults(closed, closed.agent.state.run ?? run);
   const { spoken, ...end } = { spoken: undefined, ...ending };
-  const refs = end.status === "cancelled" ? end.refs : undefined;
-  const cut = spoken === undefined ? [] : cutToSpoken(emitted.agent, run, spoken, refs);
-  const over = commitEntries(emitted, ...cut, endEntry(run, end, call));
+  const cut = spoken === undefined ? undefined : cutToSpoken(emitted.agent.thread, run, spoken);
+  const over = commitEntries(emitted, endEntry(run, end, { record: call, cut }));
   return finishRun(over, over.agent.state.last?.run ?? run, end);
 }
 
 /** The cut of the last answer of a run. None where the answer does not begin with these words. */
-function cutToSpoken(
-  { thread, ports }: ReactAgent,
-  { requestId, lane }: Run,
-  spoken: string,
-  refs: Refs | undefined,
-): readonly EntryInput[] {
+function cutToSpoken(thread: Thread, { requestId }: Run, spoken: string): AnswerCut | undefined {
   const answer = lastAnswer(thread, requestId);
   const characters = answer && spokenCharacters(answerText(answer), spoken);
-  if (answer === undefined || characters === undefined) return [];
-  const opId = ports.ids("op");
-  const payload = { opId, contextRef: lane, cut: { seq: answer.seq, characters } };
-  return [{ id: `cut_${opId}`, kind: "note", payload, ...(refs && { refs }) }];
+  return answer === undefined || characters === undefined ? undefined : { seq: answer.seq, characters };
 }
 
 /** A call that was not started has not run. For any other open call the outcome is unknown. */

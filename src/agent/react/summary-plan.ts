@@ -46,6 +46,7 @@ const FIXED_BY_SMALLER_RANGE: ReadonlySet<string> = new Set([
   "model_refused",
   "model_bad_request",
   "model_answer_too_large",
+  "summary_too_long",
 ]);
 
 interface SummaryTarget {

@@ -32,6 +32,8 @@ export interface SummaryRequestOptions {
   readonly maxTokens?: number | undefined;
   /** What the summary should keep most of, such as "the open bugs". Default: nothing. */
   readonly focus?: string | undefined;
+  /** The longest summary that is asked for. Default: it is to be shorter than the record. */
+  readonly maxCharacters?: number | undefined;
 }
 
 /** The messages for a summarizer model. */
@@ -61,7 +63,7 @@ export function summaryRequest(range: SummaryRange, options: SummaryRequestOptio
   const asked = `Write the summary of ${entries(coveredSeqs(range))} now.`;
   return {
     messages: [
-      { role: "system", content: instructions(mark, coveredSeqs(range), range.previous, options.focus) },
+      { role: "system", content: instructions(mark, coveredSeqs(range), range.previous, options) },
       { role: "user", content: `${text}\n\n${asked}` },
     ],
   };
@@ -117,13 +119,21 @@ const LOSSY =
   "This summary is lossy: details are missing. Tools may be run again to look them up; nothing is to be guessed.";
 
 /** Returns the instructions for a summarizer. */
-function instructions(mark: string, range: Seqs, previous: Seqs | undefined, focus = ""): string {
+function instructions(
+  mark: string,
+  range: Seqs,
+  previous: Seqs | undefined,
+  { focus = "", maxCharacters }: SummaryRequestOptions,
+): string {
   return [
     `You write the summary of a conversation between a user and an assistant that calls tools. It will stand in the place of ${entries(range)}: the assistant goes on from your text and sees nothing else of them.`,
     frameRules(mark),
     summaryRules(range),
     ...(previous === undefined ? [] : [rollingRules(range, previous)]),
     ...(focus.trim() === "" ? [] : [`Keep most of what concerns this, and less of the rest: ${focus.trim()}`]),
+    ...(maxCharacters === undefined
+      ? []
+      : [`Write at most ${maxCharacters} characters. A longer summary is cut off, and useless.`]),
     `Write the summary only, shorter than the record. Begin with the line "Summary of ${entries(range)}." and end with this line:\n${LOSSY}`,
   ].join("\n\n");
 }

@@ -399,8 +399,8 @@ export interface RetryPolicy extends RetryWaits {
 }
 
 /**
- * Calls a model, and retries retryable failures. For calls whose attempts are not in the log, such as summaries. The usage is that
- * of all attempts.
+ * Calls a model, and retries retryable failures and answers that were cut off. For calls whose attempts are not in the log, such as
+ * summaries. The usage is that of all attempts.
  */
 export async function withRetries(
   call: ModelCall,
@@ -411,6 +411,7 @@ export async function withRetries(
     try {
       await beforeAttempt?.();
       const answer = await callModel(call);
+      if (answer.finishReason === "interrupted" || answer.finishReason === "error") throw cutOff(answer);
       return { ...answer, usage: addUsage(usage, answer.usage) };
     } catch (error) {
       if (!ModelError.isInstance(error)) throw error;
@@ -424,7 +425,16 @@ export async function withRetries(
   }
 }
 
-function withUsage(error: ModelError, usage: Usage): ModelError {
+function cutOff({ content, usage }: ModelAnswer): ModelError {
+  return new ModelError({
+    code: "model_stream_interrupted",
+    message: "The model's stream ended before its answer did. Try again.",
+    retryable: true,
+    partial: { content, usage },
+  });
+}
+
+export function withUsage(error: ModelError, usage: Usage): ModelError {
   if (Object.keys(usage).length === 0) return error;
   const { failure, cause, partial: { content } = { content: "" } } = error;
   return new ModelError({ ...failure, cause, partial: { content, usage } });

@@ -1,7 +1,7 @@
 import type { Summarizer } from "../../agent/definition/config.ts";
 import { type ProviderModel, qualifiedModelName, staticModels } from "../../agent/definition/language-model.ts";
 import type { Summarize } from "../../agent/directive.ts";
-import { recordedUsage, type Usage } from "../../agent/model-call.ts";
+import { addUsage, type ModelAnswer, recordedUsage, type Usage } from "../../agent/model-call.ts";
 import { failedSummary, isSummaryOf, NOT_SMALLER } from "../../agent/react/summary-plan.ts";
 import type { Signal } from "../../agent/signal.ts";
 import type { ProjectionMeta } from "../../projection/projection.ts";
@@ -12,7 +12,7 @@ import { copyJsonRepaired, isPlainObject, type JsonObject, type JsonValue } from
 import type { SummaryPayload } from "../../thread/kinds.ts";
 import { contentText } from "../../thread/message.ts";
 import { countMessage, countText, heuristic } from "../../tokens/counter.ts";
-import { WHOLE_ANSWER_TIMEOUTS, withRetries } from "../model/call.ts";
+import { WHOLE_ANSWER_TIMEOUTS, withRetries, withUsage } from "../model/call.ts";
 import { classifyModelError, ModelError } from "../model/failure.ts";
 import { findModels } from "../model/find-models.ts";
 import { RequestError } from "../request/request-error.ts";
@@ -212,21 +212,57 @@ async function written(
   await beforeAttempt();
   if (summarizer !== undefined) return writtenBy(summarizer, { range, focus }, scene, signal);
   if (model === undefined) throw new RequestError({ code: "model_unresolved", message: NO_MODEL });
-  const { messages } = summaryRequest(range, { maxTokens, focus });
   const { streaming, streamIdleTimeoutMs: idleTimeoutMs } = scene.definition;
   const { modelMaxRetries, modelRetryBackoffMs, modelRetryBackoffFactor } = scene.definition;
-  const estimateUsage = (received: string): Usage => ({
-    inputTokens: messages.reduce((sum, message) => sum + countMessage(message, heuristic), 0),
-    outputTokens: countText(received, heuristic),
-  });
-  // A stream shows when the model falls silent.
-  const call = { model, messages, streaming, idleTimeoutMs, signal, estimateUsage, ports: scene.ports };
   const retries = { modelMaxRetries, modelRetryBackoffMs, modelRetryBackoffFactor, beforeAttempt };
   const name = qualifiedModelName(model);
-  const answer = await inPlace(scene, signal, name, () => withRetries(call, retries));
+  const ask = (maxCharacters?: number): Promise<ModelAnswer> => {
+    const { messages } = summaryRequest(range, { maxTokens, focus, maxCharacters });
+    const estimateUsage = (received: string): Usage => ({
+      inputTokens: messages.reduce((sum, message) => sum + countMessage(message, heuristic), 0),
+      outputTokens: countText(received, heuristic),
+    });
+    // A stream shows when the model falls silent.
+    const call = { model, messages, streaming, idleTimeoutMs, signal, estimateUsage, ports: scene.ports };
+    return inPlace(scene, signal, name, () => withRetries(call, retries));
+  };
+  const answer = await wholeSummary(ask);
   const { usage, finishReason } = answer;
   span.answered(answer, await costOf(scene, { model: name, usage }, signal));
   return { content: contentText(answer.content), call: { model: name, usage, finishReason } };
+}
+
+/** A summary that the model has finished. One that reached the limit of its output is asked for once more, shorter. */
+async function wholeSummary(ask: (maxCharacters?: number) => Promise<ModelAnswer>): Promise<ModelAnswer> {
+  const first = await ask();
+  if (first.finishReason !== "length") return unfiltered(first);
+  const maxCharacters = Math.floor(SHORTER * contentText(first.content).length);
+  if (maxCharacters === 0) throw notWhole(TOO_LONG, first);
+  const second = await ask(maxCharacters).catch((error: unknown) => {
+    throw ModelError.isInstance(error) ? withUsage(error, addUsage(first.usage, error.partial?.usage ?? {})) : error;
+  });
+  const both = { ...second, usage: addUsage(first.usage, second.usage) };
+  if (both.finishReason === "length") throw notWhole(TOO_LONG, both);
+  return unfiltered(both);
+}
+
+/** The share of a summary that was cut off for the next attempt. Models count their characters badly. */
+const SHORTER = 0.7;
+
+function unfiltered(answer: ModelAnswer): ModelAnswer {
+  if (answer.finishReason === "content-filter") throw notWhole(FILTERED, answer);
+  return answer;
+}
+
+const TOO_LONG = {
+  code: "summary_too_long",
+  message:
+    "The summary reached the model's limit of output tokens before its end, also when a shorter one was asked for.",
+};
+const FILTERED = { code: "model_refused", message: "The filter of the provider stopped the summary before its end." };
+
+function notWhole(failure: { readonly code: string; readonly message: string }, { usage }: ModelAnswer): ModelError {
+  return new ModelError({ ...failure, partial: { content: "", usage } });
 }
 
 /** A summarizer usually calls a model, so it has the time limit of an answer without streaming. */

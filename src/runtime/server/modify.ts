@@ -144,7 +144,7 @@ export async function cutToSpoken(live: Loop, options: CutOptions & { readonly s
   await live.reload();
   const { thread } = live.agent;
   const answer = lastAnswer(thread, requestId);
-  const cuts = thread.filterByKind("note", { partial: true }).flatMap((note) => readCut(note) ?? []);
+  const cuts = thread.filterByKind(["note", "error"], { partial: true }).flatMap((entry) => readCut(entry) ?? []);
   const cut = cuts.findLast(({ seq }) => seq === answer?.seq);
   if (answer !== undefined && cut !== undefined && cut.characters === spokenCharacters(answerText(answer), spoken))
     return;

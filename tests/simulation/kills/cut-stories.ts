@@ -17,4 +17,24 @@ export const CUT_STORIES: readonly Story[] = [
       await stage.ended();
     },
   },
+  {
+    name: "cancelled with the words that were spoken",
+    rules: () => ({ silence: "Well" }),
+    config: { streamIdleTimeoutMs: 9_000 },
+    play: async (stage) => {
+      await begun(stage);
+      const { request } = stage.server;
+      let hasSpoken = false;
+      const listen = async (): Promise<void> => {
+        for await (const _text of request?.textStream ?? []) hasSpoken = true;
+      };
+      void listen();
+      await stage.until(() => hasSpoken);
+      await stage.server.cancel(request?.id, undefined, { spoken: "We" });
+      stage.world.acknowledged.add("the cut", ({ thread }) => {
+        return thread.filterByKind(["note", "error"]).some(({ payload }) => "cut" in payload);
+      });
+    },
+    ends: ["cancelled", "failed"],
+  },
 ];
