@@ -55,6 +55,13 @@ export const modelProblem: Check = (value) => {
   return isKnown ? having("doGenerate", "doStream")(value) : "must be a language model of the AI SDK (v2, v3 or v4)";
 };
 
+/** The problem of named models: which of them is none. */
+function wrongModel(models: { readonly [name: string]: unknown }): string | undefined {
+  const problems = Object.entries(models).map(([name, value]) => [name, modelProblem(value)] as const);
+  const [wrong] = problems.filter(([, problem]) => problem !== undefined);
+  return wrong && `has no model as ${JSON.stringify(wrong[0])}: it ${wrong[1]}`;
+}
+
 /** The problem of a choice of models. */
 export const modelChoiceProblem: Check = (value) => {
   if (!Array.isArray(value)) return typeof value === "string" ? name(value) : modelProblem(value);
@@ -205,7 +212,7 @@ const CHECKS: { readonly [Field in keyof Required<AgentConfig>]: Check } = {
   summarizer: having("summarize"),
   onNeedsSummary: call,
   summaryWaitMs: whole(0),
-  models: (value) => object(value) ?? Object.values(Object(value)).map(modelProblem).find(Boolean),
+  models: (value) => object(value) ?? wrongModel(Object(value)),
   recover: oneOf("resume", "fail"),
   maxAttempts: whole(1),
 };

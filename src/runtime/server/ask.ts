@@ -1,6 +1,7 @@
 import { isAsk } from "../../agent/react/restore.ts";
 import { runFromAsk } from "../../agent/react/state.ts";
 import type { StoredRequestOptions } from "../../agent/signal.ts";
+import { contentOf as readContent, UnreadablePayload } from "../../projection/transcript/payload.ts";
 import { copyJsonRepaired, isPlainObject } from "../../thread/json.ts";
 import type { Content, UserMessage } from "../../thread/message.ts";
 import { checkName } from "../../thread/options.ts";
@@ -123,13 +124,25 @@ function openRequest(
 /** A copy of the content. For a message of the user, its content. */
 function contentOf(given: Content | UserMessage): Content {
   const copied: unknown = copyJsonRepaired(given, "content");
-  if (!isPlainObject(copied)) return copied as Content; // JSON; the agent checks its form
+  if (!isPlainObject(copied)) return withGoodParts(copied);
   const { role, content, ...others } = copied;
   const [unknown] = Object.keys(others);
-  if (role === "user" && unknown === undefined) return content as Content; // checked by the agent too
+  if (role === "user" && unknown === undefined) return withGoodParts(content);
   const why = role === "user" ? `the field ${unknown} is not taken` : `its role is ${JSON.stringify(role)}`;
   const message = `Pass content to ask, or a message { role: "user", content }: ${why}. For earlier messages start from a thread.`;
   throw new RequestError({ code: "invalid_ask", message });
+}
+
+/** Refuses parts that no model could be shown. The agent refuses what is no content. */
+function withGoodParts(content: unknown): Content {
+  if (!Array.isArray(content)) return content as Content; // JSON
+  try {
+    return readContent(content);
+  } catch (error) {
+    if (!(error instanceof UnreadablePayload)) throw error;
+    const message = `The ask cannot be shown to a model: ${error.message}. A file is { type: "file", mediaType, data: { base64 } }, or has { url } as its data.`;
+    throw new RequestError({ code: "invalid_ask", message });
+  }
 }
 
 function keysOf({ requestId, idempotencyRef: ref, refs = {} }: AskOptions<unknown>): readonly Key[] {

@@ -225,7 +225,7 @@ export interface MessageSiblingsOptions {
  *   const { request } = await chatTurn(host, "thread_1", messages, { trigger });
  *   await request.result;
  * }
- * const siblings = messageSiblings(await host.thread("thread_1"));
+ * const siblings = messageSiblings(await host.thread("thread_1", { whole: true }));
  * const [{ index, count, lanes }] = Object.values(siblings);
  * console.log(`${index + 1} of ${count}`); // 2 of 2
  * await host.switchBranch("thread_1", lanes[0]);

@@ -153,6 +153,13 @@ test.each([
   );
 });
 
+test("models that are none are refused by their name", () => {
+  const model = scriptedModel([]);
+  expect(() => defineAgent({ model, models: { small: model, large: "gpt" as never } })).toThrow(
+    /models has no model as "large"/,
+  );
+});
+
 test("a summarizationModel that is not in models is refused, unless a summarizer writes the summaries", () => {
   const contextPolicy = { autoSummarize: true, maxInputTokens: 4000, summarizationModel: "clark" };
   const models = { clerk: model };

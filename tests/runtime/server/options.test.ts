@@ -70,12 +70,21 @@ test("messages are no thread, and the refusal says what makes one of them", asyn
   });
 });
 
-test("messages are no content of an ask, and parts that no model can read say nothing", async () => {
+test("messages are no content of an ask, and parts that no model can read are refused with their field", async () => {
   await using server = await AgentServer.start({ agent, store });
   const messages = [{ role: "user", content: "Hi." }] as never; // no part has a type
   await expect(server.ask(messages)).rejects.toMatchObject({ code: "invalid_ask" });
-  const image = [{ type: "image", image: "x" }] as never; // a part of another library
-  await expect(server.ask(image)).rejects.toMatchObject({ code: "empty_ask" });
+  const refused = async (part: object, field: string) => {
+    const ask = server.ask([{ type: "text", text: "Look." }, part] as never);
+    await expect(ask).rejects.toMatchObject({
+      code: "invalid_ask",
+      message: expect.stringContaining(`content[1].${field} `),
+    });
+  };
+  await refused({ type: "image", image: "x" }, "type"); // a part of another library
+  await refused({ type: "file", mediaType: "text/plain", data: "aGk=" }, "data");
+  await refused({ type: "file", mimeType: "text/plain", data: { base64: "aGk=" } }, "mediaType");
+  expect(await store.load(server.threadId)).toBeUndefined();
 });
 
 describe("an ask of a message", () => {
