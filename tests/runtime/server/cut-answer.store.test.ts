@@ -3,8 +3,9 @@ import { toUIMessages } from "heddle/ai-sdk";
 import { sqliteStore } from "heddle/sqlite";
 import { scriptedModel } from "heddle/testing";
 import { describe, expect, test } from "vitest";
+import { LoggedRequest } from "../../../src/runtime/ui-messages/logged-events.ts";
 import { fastFile } from "../../support/temp-folder.ts";
-import { anything, failureOf, gate, proveAll, type Stage, stage } from "../support/stage.ts";
+import { anything, eventsOf, failureOf, gate, proveAll, type Stage, stage } from "../support/stage.ts";
 
 type Server = Awaited<ReturnType<Stage["start"]>>;
 
@@ -99,6 +100,24 @@ describe.each([
     opened.resolve();
     expect((await on.end(result)).text).toBe("Rain.");
     await proveAll(on.store, on.threadId);
+  });
+
+  test("cuts the words before a call, which an event names", async () => {
+    const on = await stage({ store: open() });
+    const tools = { look: { inputSchema: anything, execute: () => "seen" } };
+    const script = [{ text: "Let me look that up.", calls: [{ name: "look" }] }, "It rains."];
+    const server = await on.start({ tools, script });
+    const request = await on.end(server.ask("How?"));
+    await on.end(request.result);
+    const completed = (await eventsOf(request)).filter(({ kind }) => kind === "llm_completed");
+    const answers = (await on.log()).filter(({ payload }) => payload["role"] === "assistant");
+    expect(completed).toMatchObject(answers.map(({ id: entryId }) => ({ data: { entryId } })));
+    expect(completed).toHaveLength(2);
+    await on.end(server.cutAnswer({ entryId: answers[0]?.id, spoken: "Let me" }));
+    expect(await cuts(on)).toMatchObject([{ payload: { cut: { seq: 1, characters: 6 } } }]);
+    const logged = new LoggedRequest(request, () => server.thread());
+    const again = (await eventsOf(logged)).filter(({ kind }) => kind === "llm_completed");
+    expect(again).toMatchObject(answers.map(({ id: entryId }) => ({ data: { entryId } })));
   });
 
   test("cuts an answer that was cancelled while it was streamed, and the page shows that", async () => {
