@@ -230,7 +230,7 @@ export function checkCancelRequest(texts: { readonly [name: string]: unknown }, 
   const { spoken } = options;
   checkTexts({ ...texts, spoken });
   if (spoken !== undefined && texts["requestId"] === undefined) {
-    throw invalid("spoken needs the id of the request whose answer was spoken.");
+    throw invalid("spoken needs a requestId.");
   }
   const pending: unknown = options.pending; // of a caller without types
   if (pending === undefined || ["keep", "drop", "return"].includes(String(pending))) return;

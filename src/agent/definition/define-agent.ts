@@ -57,9 +57,8 @@ export const modelProblem: Check = (value) => {
 
 /** The problem of named models: which of them is none. */
 function wrongModel(models: { readonly [name: string]: unknown }): string | undefined {
-  const problems = Object.entries(models).map(([name, value]) => [name, modelProblem(value)] as const);
-  const [wrong] = problems.filter(([, problem]) => problem !== undefined);
-  return wrong && `has no model as ${JSON.stringify(wrong[0])}: it ${wrong[1]}`;
+  const wrong = Object.keys(models).find((name) => modelProblem(models[name]) !== undefined);
+  return wrong && `has no model as ${JSON.stringify(wrong)}: it ${modelProblem(models[wrong])}`;
 }
 
 /** The problem of a choice of models. */

@@ -118,12 +118,8 @@ function ofDefinition(of: DefinitionSources): ContextPolicy {
   if (last?.of.model === model && last?.of.maxOutputTokens === maxOutputTokens && last !== undefined)
     return last.policy;
   const policy = ContextPolicy.resolve(of);
-  if (isFrozen(definition)) LAST.set(definition, { of, policy });
+  if ([definition, ...Object.values(definition)].every(Object.isFrozen)) LAST.set(definition, { of, policy });
   return policy;
-}
-
-function isFrozen(definition: ContextPolicyInput): boolean {
-  return [definition, ...Object.values(definition)].every(Object.isFrozen);
 }
 
 /**

@@ -131,9 +131,7 @@ function instructions(
     summaryRules(range),
     ...(previous === undefined ? [] : [rollingRules(range, previous)]),
     ...(focus.trim() === "" ? [] : [`Keep most of what concerns this, and less of the rest: ${focus.trim()}`]),
-    ...(maxCharacters === undefined
-      ? []
-      : [`Write at most ${maxCharacters} characters. A longer summary is cut off, and useless.`]),
+    ...(maxCharacters === undefined ? [] : [`Write at most ${maxCharacters} characters.`]),
     `Write the summary only, shorter than the record. Begin with the line "Summary of ${entries(range)}." and end with this line:\n${LOSSY}`,
   ].join("\n\n");
 }

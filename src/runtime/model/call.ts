@@ -428,7 +428,7 @@ export async function withRetries(
 function cutOff({ content, usage }: ModelAnswer): ModelError {
   return new ModelError({
     code: "model_stream_interrupted",
-    message: "The model's stream ended before its answer did. Try again.",
+    message: "The model's stream ended before its answer did. Ask again.",
     retryable: true,
     partial: { content, usage },
   });

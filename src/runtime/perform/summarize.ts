@@ -256,10 +256,9 @@ function unfiltered(answer: ModelAnswer): ModelAnswer {
 
 const TOO_LONG = {
   code: "summary_too_long",
-  message:
-    "The summary reached the model's limit of output tokens before its end, also when a shorter one was asked for.",
+  message: "The summary reached the limit of output tokens before its end, a shorter one too.",
 };
-const FILTERED = { code: "model_refused", message: "The filter of the provider stopped the summary before its end." };
+const FILTERED = { code: "model_refused", message: "The filter of the provider stopped the summary." };
 
 function notWhole(failure: { readonly code: string; readonly message: string }, { usage }: ModelAnswer): ModelError {
   return new ModelError({ ...failure, partial: { content: "", usage } });

@@ -140,7 +140,7 @@ function withGoodParts(content: unknown): Content {
     return readContent(content);
   } catch (error) {
     if (!(error instanceof UnreadablePayload)) throw error;
-    const message = `The ask cannot be shown to a model: ${error.message}. A file is { type: "file", mediaType, data: { base64 } }, or has { url } as its data.`;
+    const message = `The ask cannot be shown to a model: ${error.message}. A file is { type: "file", mediaType, data: { base64 } }, or { url }.`;
     throw new RequestError({ code: "invalid_ask", message });
   }
 }
