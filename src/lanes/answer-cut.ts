@@ -27,11 +27,14 @@ export function isAnswer({ kind, payload }: Pick<Entry, "kind" | "payload">): bo
   return (kind === "message" || kind === "ai_message") && (payload as JsonObject)["role"] === "assistant"; // every payload is a JSON object
 }
 
-/** The last answer of a request that has text, among the loaded entries. */
+/** Whether an entry is an answer that has words, which can be spoken. */
+export function hasWords(entry: Entry): boolean {
+  return isAnswer(entry) && answerText(entry) !== "";
+}
+
+/** The last answer of a request that has words, among the loaded entries. */
 export function lastAnswer(thread: Thread, requestId: string): Entry | undefined {
-  return thread
-    .filterByRef("requestId", requestId, { partial: true })
-    .findLast((entry) => isAnswer(entry) && answerText(entry) !== "");
+  return thread.filterByRef("requestId", requestId, { partial: true }).findLast(hasWords);
 }
 
 /** The text of an answer, to which the number of characters refers. */

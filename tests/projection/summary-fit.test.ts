@@ -1,7 +1,9 @@
 import fc from "fast-check";
-import { summaryRequest } from "heddle/core";
+import { Thread } from "heddle";
+import { type SummaryRange, summaryRequest } from "heddle/core";
 
 import { describe, expect, test } from "vitest";
+import { firstSummaryRange } from "../../src/projection/summary/summary-range.ts";
 
 const textOf = (lengths: readonly number[], previous: string, maxTokens: number): string => {
   const messages = lengths.map((length, index) => ({
@@ -47,4 +49,18 @@ describe("a request that is shortened", () => {
       { numRuns: 60 },
     );
   });
+});
+
+test("beside a long summary, which is shortened, a part has the other half of the request", () => {
+  const said = Array.from({ length: 40 }, () => ({
+    kind: "message",
+    payload: { role: "assistant", content: "x".repeat(450) },
+  }));
+  const summary = { kind: "summary", payload: { fromSeq: 0, toSeq: 1, content: "y".repeat(12_000) } };
+  const thread = Thread.create().append([...said, summary]);
+  const range = firstSummaryRange({ thread }, 39, { requestTokens: 4000 });
+  expect(range?.messages.length).toBeGreaterThan(10);
+  const { messages } = summaryRequest(range as SummaryRange, { maxTokens: 4000 });
+  expect(Buffer.byteLength(String(messages[1].content))).toBeLessThanOrEqual(16_000);
+  expect(String(messages[1].content)).toContain("x".repeat(450));
 });

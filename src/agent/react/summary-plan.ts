@@ -82,7 +82,7 @@ export function summaryPlan(
   const range = failures.length === 0 ? whole : (firstSummaryRange(input, toSeq, limits) ?? whole);
   return {
     range,
-    maxTokens: Math.min(full, Math.max(SMALLEST_REQUEST, maxTokens + otherTokens(range.previous))),
+    maxTokens: Math.min(full, Math.max(SMALLEST_REQUEST, maxTokens + otherTokens(range.previous, full))),
     isPart: range.toSeq < toSeq,
     isDue,
   };

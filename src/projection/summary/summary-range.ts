@@ -87,7 +87,7 @@ export function firstSummaryRange(
   const messagesOf = (index: number) => costs.renderedBlock(index, costs.variantFrom(first, index)).messages;
   const tokensOf = (index: number): number => recordTokens(messagesOf(index));
   const { previous } = previousOf(coverage);
-  const most = Math.min(maxTokens, Math.max(1, requestTokens - otherTokens(previous)));
+  const most = Math.min(maxTokens, Math.max(1, requestTokens - otherTokens(previous, requestTokens)));
   const cut = cutWithin({ blocks, first, end, reach: Math.max(coverage.reach, leastToSeq), tokensOf }, most);
   const messages = blocks.slice(first, cut).flatMap((_, at) => messagesOf(first + at));
   if (messages.length === 0) return undefined;

@@ -152,9 +152,10 @@ export function roomOf(maxTokens: number): { readonly record: number; readonly p
   return { record, previous: Math.floor(record / 2) };
 }
 
-/** The tokens of a request without the messages of its range: instructions, and the previous summary where it is not shortened. */
-export function otherTokens(previous: { readonly content: string } | undefined): number {
-  return Math.ceil((INSTRUCTIONS + utf8Length(previous?.content ?? "")) / BYTES_PER_TOKEN);
+/** The tokens of such a request without the messages of its range: instructions, and the previous summary as long as it may be. */
+export function otherTokens(previous: { readonly content: string } | undefined, maxTokens: number): number {
+  const shown = Math.min(utf8Length(previous?.content ?? ""), Math.max(0, roomOf(maxTokens).previous));
+  return Math.ceil((INSTRUCTIONS + shown) / BYTES_PER_TOKEN);
 }
 
 /** Returns the size of the messages in a record, in tokens of four bytes. */

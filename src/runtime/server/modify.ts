@@ -1,6 +1,6 @@
 import { opIdReused } from "../../agent/react/operations.ts";
 import { isWritten } from "../../lanes/active-lane.ts";
-import { answerText, isAnswer, lastAnswer, readCut, spokenCharacters } from "../../lanes/answer-cut.ts";
+import { answerText, hasWords, isAnswer, lastAnswer, readCut, spokenCharacters } from "../../lanes/answer-cut.ts";
 import { type BranchOptions, branchId, branchPosition } from "../../lanes/branch.ts";
 import {
   ContextOpError,
@@ -164,9 +164,7 @@ async function findAnswer(
   const { thread } = live.agent;
   const { store, ports } = live.options;
   const is = (entry: Entry): boolean =>
-    entryId === undefined
-      ? isAnswer(entry) && entry.refs.requestId === requestId && answerText(entry) !== ""
-      : entry.id === entryId;
+    entryId === undefined ? entry.refs.requestId === requestId && hasWords(entry) : entry.id === entryId;
   const entry =
     thread.toArray({ partial: true }).findLast(is) ??
     (await findOlderEntry({ store, ports, signal: live.stopped }, thread, {

@@ -1,5 +1,5 @@
 import type { Story } from "./stage.ts";
-import { begun, DONE } from "./story-parts.ts";
+import { begun, DONE, spoken } from "./story-parts.ts";
 
 /** Stories of answers that were cut to what was spoken. */
 export const CUT_STORIES: readonly Story[] = [
@@ -24,12 +24,7 @@ export const CUT_STORIES: readonly Story[] = [
     play: async (stage) => {
       await begun(stage);
       const { request } = stage.server;
-      let hasSpoken = false;
-      const listen = async (): Promise<void> => {
-        for await (const _text of request?.textStream ?? []) hasSpoken = true;
-      };
-      void listen();
-      await stage.until(() => hasSpoken);
+      await spoken(stage);
       await stage.server.cancel(request?.id, undefined, { spoken: "We" });
       stage.world.acknowledged.add("the cut", ({ thread }) => {
         return thread.filterByKind(["note", "error"]).some(({ payload }) => "cut" in payload);

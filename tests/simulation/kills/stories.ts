@@ -7,7 +7,7 @@ import { DECISION_STORIES } from "./decision-stories.ts";
 import { INBOX_STORIES } from "./inbox-stories.ts";
 import { ruleModel } from "./rule-model.ts";
 import type { Stage, Story } from "./stage.ts";
-import { begun, calling, DONE, TOO_LONG } from "./story-parts.ts";
+import { begun, calling, DONE, spoken, TOO_LONG } from "./story-parts.ts";
 import { SUMMARY_STORIES } from "./summary-stories.ts";
 import { TIME_STORIES } from "./time-stories.ts";
 import { TOOL_STORIES } from "./tool-stories.ts";
@@ -259,12 +259,7 @@ const SINGLE: readonly Story[] = [
       await begun(stage);
       const { request } = stage.server;
       const cancelled = request?.id ?? "";
-      let hasSpoken = false;
-      const listen = async (): Promise<void> => {
-        for await (const _text of request?.textStream ?? []) hasSpoken = true;
-      };
-      void listen();
-      await stage.until(() => hasSpoken);
+      await spoken(stage);
       await stage.server.cancel();
       const { id } = await stage.server.continueRequest(cancelled);
       stage.world.acknowledged.add("the continued request", ({ thread }) => {

@@ -17,6 +17,17 @@ export async function begun(stage: Stage): Promise<void> {
   await stage.ask("Do it.");
 }
 
+/** Waits until the model has said something. */
+export async function spoken(stage: Stage): Promise<void> {
+  const { request } = stage.server;
+  let hasSpoken = false;
+  const listen = async (): Promise<void> => {
+    for await (const _text of request?.textStream ?? []) hasSpoken = true;
+  };
+  void listen();
+  await stage.until(() => hasSpoken);
+}
+
 export function later<Value>({ after }: RuntimePorts, value: Value): Promise<Value> {
   return new Promise((resolve) => void after(200, () => resolve(value)));
 }
