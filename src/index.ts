@@ -67,7 +67,8 @@ export type {
 } from "./runtime/server/options.ts";
 export type { PendingCommand } from "./runtime/server/pending.ts";
 export type { RunHandle, RunOptions, RunResult } from "./runtime/standalone/options.ts";
-export { type OpenTelemetryOptions, openTelemetry } from "./runtime/telemetry/open-telemetry.ts";
+export type { OpenTelemetryOptions } from "./runtime/telemetry/measured-span.ts";
+export { openTelemetry } from "./runtime/telemetry/open-telemetry.ts";
 export type { Telemetry as RuntimeTelemetry } from "./runtime/telemetry/telemetry.ts";
 export { type AgentToolOptions, agentTool } from "./runtime/tools/agent-tool.ts";
 export { handoff } from "./runtime/tools/handoff.ts";

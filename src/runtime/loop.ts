@@ -27,7 +27,6 @@ import {
 } from "./perform/request-effects.ts";
 import { ownModels, type Scene, type ThreadOptions, type TransientValues } from "./perform/scene.ts";
 import type { AgentRequest, LiveRequest } from "./request/request.ts";
-import { RequestError } from "./request/request-error.ts";
 import { resultIn } from "./request/result.ts";
 import { ScheduledRequest } from "./request/scheduled-request.ts";
 import { pastRequest } from "./server/past-request.ts";
@@ -487,7 +486,7 @@ export class Loop {
   }
 
   async #close(gaveUp: boolean): Promise<void> {
-    this.#stopped.abort(new RequestError({ code: "server_stopped", message: "The server was stopped." }));
+    this.#stopped.abort(this.#live.stopping?.why);
     this.#timers.clear();
     if (gaveUp || !(await inTime(this.options.ports, RELEASE_LIMIT_MS, this.#release()))) leaveClaim(this.options);
     this.#closed.resolve();

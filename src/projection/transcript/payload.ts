@@ -22,6 +22,24 @@ export function contentOf(value: unknown, field = "content"): Content {
   return value as readonly Part[]; // every part was checked
 }
 
+/** Checks content before it is stored. A file that no provider can read would make every later call fail too. */
+export function newContent(value: unknown): Content {
+  const content = contentOf(value);
+  for (const [index, part] of typeof content === "string" ? [] : content.entries()) {
+    const problem = part.type === "file" ? dataProblem(part.data) : undefined;
+    if (problem !== undefined) throw new UnreadablePayload(`content[${index}].data.${problem}`);
+  }
+  return content;
+}
+
+const NOT_BASE64 = /[^\w+/=\s-]/;
+
+function dataProblem(data: FileContentPart["data"]): string | undefined {
+  if ("url" in data) return URL.canParse(data.url) ? undefined : "url must be a URL";
+  const isWrong = "base64" in data && (data.base64 === "" || NOT_BASE64.test(data.base64));
+  return isWrong ? "base64 must be base64, without data:" : undefined;
+}
+
 /**
  * Returns the content that a user message may have: files, and texts that are not blank. Undefined if that is empty.
  */

@@ -1,7 +1,7 @@
 import { isAsk } from "../../agent/react/restore.ts";
 import { runFromAsk } from "../../agent/react/state.ts";
 import type { StoredRequestOptions } from "../../agent/signal.ts";
-import { contentOf as readContent, UnreadablePayload } from "../../projection/transcript/payload.ts";
+import { newContent, UnreadablePayload } from "../../projection/transcript/payload.ts";
 import { copyJsonRepaired, isPlainObject } from "../../thread/json.ts";
 import type { Content, UserMessage } from "../../thread/message.ts";
 import { checkName } from "../../thread/options.ts";
@@ -124,24 +124,23 @@ function openRequest(
 /** A copy of the content. For a message of the user, its content. */
 function contentOf(given: Content | UserMessage): Content {
   const copied: unknown = copyJsonRepaired(given, "content");
-  if (!isPlainObject(copied)) return withGoodParts(copied);
+  if (!isPlainObject(copied)) return readableContent(copied, "invalid_ask");
   const { role, content, ...others } = copied;
   const [unknown] = Object.keys(others);
-  if (role === "user" && unknown === undefined) return withGoodParts(content);
+  if (role === "user" && unknown === undefined) return readableContent(content, "invalid_ask");
   const why = role === "user" ? `the field ${unknown} is not taken` : `its role is ${JSON.stringify(role)}`;
   const message = `Pass content to ask, or a message { role: "user", content }: ${why}. For earlier messages start from a thread.`;
   throw new RequestError({ code: "invalid_ask", message });
 }
 
-/** Refuses parts that no model could be shown. The agent refuses what is no content. */
-function withGoodParts(content: unknown): Content {
-  if (!Array.isArray(content)) return content as Content; // JSON
+/** Refuses content that no model could be shown. */
+export function readableContent(content: unknown, code: "invalid_ask" | "invalid_options"): Content {
   try {
-    return readContent(content);
-  } catch (error) {
-    if (!(error instanceof UnreadablePayload)) throw error;
-    const message = `The ask cannot be shown to a model: ${error.message}. A file is { type: "file", mediaType, data: { base64 } }, or { url }.`;
-    throw new RequestError({ code: "invalid_ask", message });
+    return newContent(content);
+  } catch (cause) {
+    if (!(cause instanceof UnreadablePayload)) throw cause;
+    const message = `No model can be shown this: ${cause.message}. A file is { type: "file", mediaType, data: { base64 } }, or has { url } as its data.`;
+    throw new RequestError({ code, message, cause });
   }
 }
 

@@ -1,5 +1,4 @@
 import type { SteerKind } from "../../agent/signal.ts";
-import { contentOf as readContent } from "../../projection/transcript/payload.ts";
 import { copyJson, copyJsonObject, copyJsonRepaired } from "../../thread/json.ts";
 import type { Content } from "../../thread/message.ts";
 import { checkAuthor } from "../author.ts";
@@ -7,6 +6,7 @@ import type { CommandSettled } from "../live/live.ts";
 import type { Loop } from "../loop.ts";
 import type { Receipt, ReceiptReason, SteerAnswer } from "../request/request.ts";
 import { RequestError } from "../request/request-error.ts";
+import { readableContent } from "./ask.ts";
 import { commandRefs } from "./command-refs.ts";
 import type { InjectOptions, SteerOptions } from "./options.ts";
 
@@ -65,12 +65,6 @@ export function receiptOf(id: string, { end }: CommandSettled): Receipt {
 
 /** A copy of the content. Content that cannot be stored is refused here, because later the request would fail. */
 export function checkedContent(given: Content): Content {
-  const content = copyJsonRepaired(given, "content"); // as its type says; here it is checked
-  try {
-    const words = readContent(content);
-    return typeof words === "string" ? words.trim() : words;
-  } catch (cause) {
-    const message = 'The message must be text, or parts: { type: "text", text }, a file. See `cause`.';
-    throw new RequestError({ code: "invalid_options", message, cause });
-  }
+  const words = readableContent(copyJsonRepaired(given, "content"), "invalid_options");
+  return typeof words === "string" ? words.trim() : words;
 }

@@ -7,6 +7,19 @@ import type { RuntimePorts } from "../ports.ts";
 import type { TelemetryScene } from "./telemetry.ts";
 import { readTraceparent, type SpanIds, traceparentOf } from "./trace-context.ts";
 
+/** Options of `openTelemetry()`. */
+export interface OpenTelemetryOptions {
+  /** Creates the spans. Default: the tracer "heddle" of the registered provider. */
+  readonly tracer?: Tracer | undefined;
+  /** Creates the metrics. Default: the meter "heddle" of the provider that is registered at the first request. */
+  readonly meter?: Meter | undefined;
+  /**
+   * False: no span has prompts, answers, arguments or results. True: the spans of agents with `redact: false` have them.
+   * Default true.
+   */
+  readonly recordContent?: boolean | undefined;
+}
+
 /** Everything that the spans of one `openTelemetry()` share. */
 export interface SpanSource {
   readonly api: TelemetryApi;
@@ -180,7 +193,7 @@ export interface Span {
 }
 
 /** A tracer of OpenTelemetry. */
-export interface Tracer {
+interface Tracer {
   startSpan(name: string, options: { kind: number; attributes: Attributes }, context: Context): Span;
 }
 

@@ -84,7 +84,23 @@ test("messages are no content of an ask, and parts that no model can read are re
   await refused({ type: "image", image: "x" }, "type"); // a part of another library
   await refused({ type: "file", mediaType: "text/plain", data: "aGk=" }, "data");
   await refused({ type: "file", mimeType: "text/plain", data: { base64: "aGk=" } }, "mediaType");
+  await refused(
+    { type: "file", mediaType: "text/plain", data: { base64: "data:text/plain;base64,aGk=" } },
+    "data.base64",
+  );
+  await refused({ type: "file", mediaType: "text/plain", data: { base64: "" } }, "data.base64");
+  await refused({ type: "file", mediaType: "text/plain", data: { url: "notes.txt" } }, "data.url");
   expect(await store.load(server.threadId)).toBeUndefined();
+});
+
+test("a steer with such a part is refused too", async () => {
+  await using server = await AgentServer.start({ agent, store: memoryStore() });
+  const file = { type: "file", mediaType: "text/plain", data: { url: "notes.txt" } } as const;
+  await expect(server.inject([file], { source: "page" })).rejects.toMatchObject({
+    code: "invalid_options",
+    message: expect.stringContaining("content[0].data.url "),
+  });
+  expect((await server.thread()).rev).toBe(0);
 });
 
 describe("an ask of a message", () => {

@@ -12,7 +12,8 @@ import {
   type ReadableSpan,
   SimpleSpanProcessor,
 } from "@opentelemetry/sdk-trace-base";
-import { type OpenTelemetryOptions, openTelemetry } from "../../../../src/runtime/telemetry/open-telemetry.ts";
+import type { OpenTelemetryOptions } from "../../../../src/runtime/telemetry/measured-span.ts";
+import { openTelemetry } from "../../../../src/runtime/telemetry/open-telemetry.ts";
 import type { Telemetry } from "../../../../src/runtime/telemetry/telemetry.ts";
 
 interface Measured {
