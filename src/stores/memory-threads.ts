@@ -20,7 +20,9 @@ export class MemoryThread {
   head: ThreadHead;
   readonly rows: StoredRow[] = [];
   readonly lanes = new Map<string, StoredLane>();
-  readonly seqsByRequest = new Map<string, number[]>();
+  readonly #seqsByRequest = new Map<string, number[]>();
+  /** So many rows are in it. */
+  #indexed = 0;
   readonly #seqById = new Map<string, number>();
   readonly #origin: Origin | undefined;
   /** The forks of this thread that are not removed, and those that show its rows. */
@@ -46,11 +48,6 @@ export class MemoryThread {
   push(row: StoredRow): void {
     this.rows.push(row);
     this.#seqById.set(row.id, row.seq);
-    const key = requestKeyOf(row);
-    if (key === undefined) return;
-    const seqs = this.seqsByRequest.get(key);
-    if (seqs === undefined) this.seqsByRequest.set(key, [row.seq]);
-    else seqs.push(row.seq);
   }
 
   rowAt(seq: number): StoredRow | undefined {
@@ -96,24 +93,15 @@ export class MemoryThread {
     if (!this.#isHidden) return;
     const sharing = this.#sharing();
     const end = Math.max(this.#firstSeq, ...sharing.map((fork) => fork.#firstSeq));
-    for (const row of this.rows.splice(end - this.#firstSeq)) this.#forget(row);
+    for (const { id } of this.rows.splice(end - this.#firstSeq)) this.#seqById.delete(id);
+    this.#seqsByRequest.clear();
+    this.#indexed = 0;
     if (sharing.length > 0 || this.#origin === undefined) return;
     const { parent, owner } = this.#origin;
     parent.#forks.delete(this);
     if (owner === undefined) return;
     owner.#forks.delete(this);
     owner.#removeUnused();
-  }
-
-  #forget(row: StoredRow): void {
-    this.#seqById.delete(row.id);
-    const key = requestKeyOf(row);
-    const seqs = key === undefined ? undefined : this.seqsByRequest.get(key);
-    if (key === undefined || seqs === undefined) return;
-    this.seqsByRequest.set(
-      key,
-      seqs.filter((seq) => seq !== row.seq),
-    );
   }
 
   get #firstSeq(): number {
@@ -152,11 +140,23 @@ export class MemoryThread {
     const key = refs && requestKey(refs);
     const to = Math.min(last, this.#firstSeq + this.rows.length - 1);
     if (key !== undefined) {
-      const seqs = (this.seqsByRequest.get(key) ?? []).filter((seq) => seq >= from && seq <= to);
+      const seqs = this.#ofRequest(key).filter((seq) => seq >= from && seq <= to);
       for (const seq of reverse ? seqs.toReversed() : seqs) yield* this.#existing(seq);
       return;
     }
     for (let step = 0; step <= to - from; step++) yield* this.#existing(reverse ? to - step : from + step);
+  }
+
+  /** Rows are read for their request when the first request is looked for. */
+  #ofRequest(wanted: string): readonly number[] {
+    for (; this.#indexed < this.rows.length; this.#indexed += 1) {
+      const row = this.rows[this.#indexed];
+      const key = row && requestKeyOf(row);
+      const seqs = key === undefined ? undefined : this.#seqsByRequest.get(key);
+      if (seqs !== undefined && row !== undefined) seqs.push(row.seq);
+      else if (key !== undefined && row !== undefined) this.#seqsByRequest.set(key, [row.seq]);
+    }
+    return this.#seqsByRequest.get(wanted) ?? [];
   }
 
   #existing(seq: number): readonly StoredRow[] {

@@ -74,19 +74,19 @@ export const reading: Mutants = {
       },
     }),
     "keeps the request index of a deleted thread": (sound, { threads }) => {
-      const before = new Map<string, Map<string, number[]>>();
+      const before = new Map<string, readonly StoredRow[]>();
       return {
         async remove(id) {
-          const index = threads.get(id)?.seqsByRequest;
-          if (index !== undefined) before.set(id, index);
+          before.set(id, [...(threads.get(id)?.rows ?? [])]);
           return sound.remove(id);
         },
         async rows(id, range) {
           const thread = threads.get(id);
           const stale = before.get(id);
           if (thread === undefined || stale === undefined || range.refs === undefined) return sound.rows(id, range);
-          const seqs = stale.get(JSON.stringify(range.refs["requestId"])) ?? [];
-          return seqs.flatMap((seq) => thread.rows[seq] ?? []);
+          const wanted = range.refs["requestId"];
+          const found = stale.filter(({ refs }) => JSON.parse(refs).requestId === wanted);
+          return found.flatMap(({ seq }) => thread.rows[seq] ?? []);
         },
       };
     },
