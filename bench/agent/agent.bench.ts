@@ -8,6 +8,7 @@ import { afterKill } from "./after-kill.ts";
 import type { Measurement } from "./bench.ts";
 import { branches } from "./branches.ts";
 import { calls } from "./calls.ts";
+import { chatTurn } from "./chat-turn.ts";
 import { growingText, growingTool } from "./growing.ts";
 import { HELP } from "./help.ts";
 import { idle } from "./idle.ts";
@@ -32,6 +33,7 @@ const measurements: Readonly<Record<string, Measurement>> = {
   calls,
   listeners,
   "long-turns": longTurns,
+  "chat-turn": chatTurn,
 };
 
 const options = readOptions(process.argv.slice(2), HELP);

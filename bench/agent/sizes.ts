@@ -20,6 +20,8 @@ export interface Sizes {
   readonly callsInAnswer: readonly [few: number, many: number];
   /** Of one answer with listeners. */
   readonly deltas: number;
+  /** Turns of a chat page, each on a thread of its own. */
+  readonly chatTurns: number;
 }
 
 export const FULL: Sizes = {
@@ -36,6 +38,7 @@ export const FULL: Sizes = {
   branchedTurns: 3000,
   callsInAnswer: [250, 1000],
   deltas: 2000,
+  chatTurns: 60,
 };
 
 /** To see that everything runs. */
@@ -53,4 +56,5 @@ export const QUICK: Sizes = {
   branchedTurns: 600,
   callsInAnswer: [50, 200],
   deltas: 500,
+  chatTurns: 5,
 };
