@@ -32,6 +32,14 @@ export function newContent(value: unknown): Content {
   return content;
 }
 
+/** A part, or a note in place of a file that no provider can read. */
+export function readablePart(part: Part): Part {
+  const problem = part.type === "file" ? dataProblem(part.data) : undefined;
+  return part.type !== "file" || problem === undefined
+    ? part
+    : { type: "text", text: `${fileNote(part)} Its ${problem}.` };
+}
+
 const NOT_BASE64 = /[^\w+/=\s-]/;
 
 function dataProblem(data: FileContentPart["data"]): string | undefined {

@@ -176,7 +176,7 @@ function isBlobFile(part: Part): part is BlobFile {
 }
 
 function isUrlFile(part: Part): part is UrlFile {
-  return part.type === "file" && "url" in part.data && /^https?:/i.test(part.data.url) && URL.canParse(part.data.url);
+  return part.type === "file" && "url" in part.data && URL.canParse(part.data.url);
 }
 
 type Patterns = readonly (readonly [type: string, patterns: readonly unknown[]])[];
@@ -217,7 +217,7 @@ async function downloadFile(
   const { maxBytes = MAX_BYTES, timeoutMs = TIMEOUT_MS, allowPrivateAddresses = false } = limits;
   const timeout = AbortSignal.timeout(timeoutMs);
   const signal = abortSignal === undefined ? timeout : AbortSignal.any([timeout, abortSignal]);
-  const get = allowPrivateAddresses ? getAny : getChecked;
+  const get = allowPrivateAddresses || first.protocol === "data:" ? getAny : getChecked;
   let url = first;
   for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects++) {
     const response = await get(url, signal);

@@ -1,10 +1,11 @@
 import { timeOf } from "../../agent/definition/time.ts";
 import { type AnyTool, type ChildAsk, isToolResult, type Sleep, type ToolResult } from "../../agent/definition/tool.ts";
 import type { ToolOutcome } from "../../agent/signal.ts";
+import { readablePart } from "../../projection/transcript/payload.ts";
 import { utf8Length } from "../../thread/encoding.ts";
 import { ThreadError } from "../../thread/errors.ts";
 import { copyJsonRepaired, isPlainObject, type JsonValue } from "../../thread/json.ts";
-import type { Content } from "../../thread/message.ts";
+import type { Content, Part } from "../../thread/message.ts";
 import type { RuntimePorts } from "../ports.ts";
 import { convertResult, jsonOf, resultTextOf, TooLongError } from "./json-result.ts";
 import { errorAnswer, messageOf, returnedError, type ToolAnswer } from "./outcome.ts";
@@ -143,12 +144,13 @@ function checkSize(name: string, output: unknown, maxBytes: number, make: () => 
   }
 }
 
-/** Makes all texts well-formed, because entries take no others. */
+/** Makes all texts well-formed, because entries take no others. A file that no provider can read becomes a note. */
 function makeWellFormed(answer: ToolAnswer): ToolAnswer {
   const { content } = answer;
   if (typeof content === "string")
     return content.isWellFormed() ? answer : { ...answer, content: content.toWellFormed() };
-  return { ...answer, content: copyJsonRepaired(content, "result") as Content }; // parts stay parts
+  const parts = copyJsonRepaired(content, "result") as readonly Part[]; // parts stay parts
+  return { ...answer, content: parts.map(readablePart) };
 }
 
 /** The size of text or bytes, before any conversion. */

@@ -86,6 +86,33 @@ describe("a file by URL that Gemini does not take", () => {
   });
 });
 
+describe("a file by a URL that is not http", () => {
+  const setting = { api: "anthropic", streaming: true } as const;
+
+  test("is decoded where the URL has the bytes", async () => {
+    const scene = await stage(setting);
+    scene.provider.answer({ text: "A pixel." });
+    const server = await scene.start();
+    const { result } = await server.ask(picture(`data:image/png;base64,${PNG}`));
+    expect((await result).text).toBe("A pixel.");
+    expect(JSON.stringify(scene.provider.requests[0]?.body)).toContain(`"data":"${PNG}"`);
+  });
+
+  test.each(["file:///etc/hostname", "ftp://example.com/a.png"])(
+    "fails the ask that holds it, and is a note later: %s",
+    async (url) => {
+      const scene = await stage(setting);
+      const server = await scene.start();
+      await expect((await server.ask(picture(url))).result).rejects.toMatchObject({
+        cause: { code: "file_download_failed", message: expect.stringContaining("only http and https are downloaded") },
+      });
+      scene.provider.answer({ text: "You are welcome." });
+      expect((await (await server.ask("Thanks")).result).text).toBe("You are welcome.");
+      expect(JSON.stringify(scene.provider.requests)).not.toContain(url);
+    },
+  );
+});
+
 test("a file by URL that OpenAI takes is not downloaded", async () => {
   const { url, asked } = await files();
   const scene = await stage({ api: "openai-responses", streaming: true });

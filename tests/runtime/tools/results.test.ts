@@ -19,6 +19,18 @@ test.each([
   expect(result).toMatchObject({ isError: true, attempts: 1, content: expect.stringContaining(part) });
 });
 
+test.each([
+  ["base64 that is none", { base64: "<svg/>" }, "base64"],
+  ["no bytes", { base64: "" }, "base64"],
+  ["the start of a data URL in its base64", { base64: `data:image/png;base64,${PIXEL}` }, "base64"],
+  ["a URL that is none", { url: "chart.png" }, "url"],
+])("a file of a result with %s is a note, so that later calls are not refused", async (_, data, field) => {
+  const text = { type: "text", text: "The chart." } as const;
+  const file = { type: "file", mediaType: "image/png", data } as const;
+  const note = expect.stringMatching(`^\\[A file \\(image/png\\) that cannot be shown here\\] Its ${field} must be `);
+  expect((await given(contentOf([text, file]))).content).toEqual([text, { type: "text", text: note }]);
+});
+
 describe("a plain result", () => {
   test("of any JSON reads as its JSON", async () => {
     await fc.assert(
