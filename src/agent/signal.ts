@@ -171,6 +171,9 @@ export type ExchangeVerdict = "continue" | "limit" | "stopped" | Failure;
 /** The payload of the note that cuts an answer of a lane. */
 type AnswerCutNote = { readonly opId: string; readonly contextRef: string; readonly cut: AnswerCut };
 
+/** The result of a tool, or that it asks another agent. */
+export type ResultSignal = Extract<Signal, { type: "tool_result" | "delegated" }>;
+
 /** An input of a ReAct agent. The agent ignores a signal that it does not expect. */
 export type Signal =
   | {
@@ -241,6 +244,8 @@ export type Signal =
       readonly toolCallId: string;
       readonly outcome: ToolOutcome;
     } & CallWork)
+  /** Results of calls that are committed together, in their order. */
+  | { readonly type: "results"; readonly results: readonly ResultSignal[] }
   /** The call needs approval before it runs. */
   | {
       readonly type: "approval_needed";

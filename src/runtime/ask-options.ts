@@ -6,9 +6,12 @@ import type { RequestLimits, StoredRequestOptions } from "../agent/signal.ts";
 import { checkedInput } from "../projection/policy/policy.ts";
 import { copyJsonObject, isPlainObject, type JsonObject } from "../thread/json.ts";
 import { knownNames, type OptionNames } from "../thread/options.ts";
+import type { ThreadOptions } from "./perform/scene.ts";
 import { RequestError } from "./request/request-error.ts";
 import type { AnyAskOptions, AskCommand, AskOptions, AskTime } from "./server/options.ts";
 import { CALL_FIELDS, callSettings } from "./server/settings.ts";
+import { outputSchemaOf } from "./structured-output.ts";
+import type { HookLimit } from "./time-limits.ts";
 
 /** The options of an ask as its entry stores them, except for the schema of its answer. `now`: the time that a deadline counts from. */
 export function dataOptions(
@@ -168,4 +171,25 @@ function checked<Value>(name: keyof AgentConfig, value: Value): Value {
 
 function invalid(name: string, problem: string): RequestError {
   return new RequestError({ code: "invalid_options", message: `${name} ${problem}.` });
+}
+
+interface OptionSource {
+  readonly options: Pick<ThreadOptions, "definition" | "ports">;
+}
+
+/**
+ * The options of an ask as its entry stores them. Of functions and tools it stores only that they were passed. The
+ * tools of the ask are always allowed: `allowedTools` chooses among those of the agent.
+ */
+export function storedOptions(
+  options: AnyAskOptions,
+  thread: OptionSource & { readonly hookLimit: HookLimit },
+): StoredRequestOptions | Promise<StoredRequestOptions> {
+  const { output } = options;
+  const { definition, ports } = thread.options;
+  const stored = dataOptions(options, { definition, now: ports.clock() });
+  // An ask without a schema to convert is put at once, before commands that come after it.
+  return output === undefined
+    ? stored
+    : outputSchemaOf(output, thread.hookLimit).then((schema) => ({ ...stored, output: schema }));
 }

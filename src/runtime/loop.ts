@@ -7,9 +7,10 @@ import type { HeldSettings } from "../lanes/setting.ts";
 import type { HeddleError } from "../thread/errors.ts";
 import { warnOfChange } from "./callbacks.ts";
 import { endOfWoken } from "./live/asks.ts";
-import { decideLive, NOTHING_CHECKED, skipNotDue } from "./live/decide-live.ts";
+import { decideLive } from "./live/decide-live.ts";
 import type { CommandSettled, Live, Outcome, QueuedAsk, ToolFacts } from "./live/live.ts";
 import { beginsNothing, isClosed } from "./live/perform-directive.ts";
+import { dequeue, enqueue, NOTHING_CHECKED, skipNotDue } from "./live/queue.ts";
 import { suspensionIn, workTime } from "./live/request-state.ts";
 import { isDue } from "./live/schedule.ts";
 import type { Change, Effect, LiveSignal, Moment, TimerName } from "./live/signal.ts";
@@ -178,13 +179,13 @@ export class Loop {
 
   /** Decides the signals that are due, one after the other, and performs the effects of each. */
   post(...signals: readonly LiveSignal[]): void {
-    this.#queue.push(...signals);
+    enqueue(this.#queue, signals);
     if (this.#isDeciding) return;
     this.#isDeciding = true;
     try {
       for (;;) {
         this.#notDue = skipNotDue(this.#live, this.#queue, this.#notDue);
-        const [signal] = this.#queue.splice(this.#notDue.count, 1);
+        const signal = dequeue(this.#queue, this.#notDue.count);
         if (signal === undefined) return;
         const { live, effects } = decideLive(this.#live, signal, this.#moment());
         this.#live = live;

@@ -83,6 +83,8 @@ export function decide(agent: ReactAgent, signal: Signal): Step {
       return handleModelError(agent, signal);
     case "tool_result":
       return handleToolResult(agent, signal);
+    case "results":
+      return handleResults(agent, signal);
     case "approval_needed":
       return handleApprovalNeeded(agent, signal);
     case "question_asked":
@@ -233,6 +235,15 @@ function closeWaitingCalls(step: Step, before: Run, waiting: readonly OpenCall[]
 }
 
 type SignalOfType<Type extends Signal["type"]> = Extract<Signal, { type: Type }>;
+
+/** Results that came together, in their order. */
+function handleResults(agent: ReactAgent, { results }: SignalOfType<"results">): Step {
+  return results.reduce((step, result) => {
+    const next =
+      result.type === "delegated" ? handleDelegated(step.agent, result) : handleToolResult(step.agent, result);
+    return addDirectives({ ...next, directives: step.directives }, ...next.directives);
+  }, unchanged(agent));
+}
 
 /** A call asks another agent. The ask is posted to the thread of the child in the append of the entry. */
 function handleDelegated(agent: ReactAgent, { callId, toolCallId, child, workedMs }: SignalOfType<"delegated">): Step {

@@ -24,7 +24,7 @@ import type { Hold, Live, QueuedAsk } from "./live.ts";
 import { emitUnresolved } from "./perform-directive.ts";
 import { closeRequest, isNoteDue, openRequest, setNoteTimer, workedMs } from "./request-state.ts";
 import { hasOtherTimes, rescheduled, scheduleAfter } from "./schedule.ts";
-import type { Change, Decision, Effect, LiveSignal, Moment, RequestValues } from "./signal.ts";
+import type { Change, Decision, Effect, LiveSignal, Moment, RequestValues, WorkResult } from "./signal.ts";
 import { advanceStop, beginStop, closeLive, endGrace } from "./stopping.ts";
 import { breakDown, isPermanent, notRestored, restore, restored } from "./store-failure.ts";
 import { nextEventSeq, restingStatus } from "./thread-metadata.ts";
@@ -41,35 +41,6 @@ import {
   withThread,
 } from "./turn.ts";
 
-/** Signals that are decided even while an effect is awaited. */
-const ALWAYS_DUE: ReadonlySet<LiveSignal["type"]> = new Set(["lost", "worked", "begun", "change", "stop"]);
-
-/** Whether a signal can be decided now. Otherwise it waits until the current effect has answered. */
-export function isDue({ hold, stopping }: Live, signal: LiveSignal): boolean {
-  if (hold === undefined) return true;
-  if (ALWAYS_DUE.has(signal.type) || stopping?.phase === "closed") return true;
-  if (signal.type === "timer") return signal.name === "give_up" || signal.name === "grace";
-  return "id" in signal && signal.id === hold.id;
-}
-
-/** With this hold and stop, the first `count` signals of a queue are not due. */
-interface NotDue extends Pick<Live, "hold" | "stopping"> {
-  readonly count: number;
-}
-
-export const NOTHING_CHECKED: NotDue = { hold: undefined, stopping: undefined, count: 0 };
-
-/**
- * Counts the signals before the first one that is due. Each signal is checked once per hold, because thousands of
- * results may wait.
- */
-export function skipNotDue(live: Live, queue: readonly LiveSignal[], before: NotDue): NotDue {
-  const { hold, stopping } = live;
-  let count = before.hold === hold && before.stopping === stopping ? before.count : 0;
-  for (let signal = queue[count]; signal !== undefined && !isDue(live, signal); signal = queue[count]) count++;
-  return { hold, stopping, count };
-}
-
 /** The next value of a live thread, and what to do. Pure, and total: every pair of value and signal has an answer. */
 export function decideLive(live: Live, signal: LiveSignal, moment: Moment): Decision {
   const decided = decide({ live, effects: [] }, signal, moment);
@@ -85,6 +56,8 @@ function decide(decision: Decision, signal: LiveSignal, moment: Moment): Decisio
   switch (signal.type) {
     case "agent":
       return decideAgent(decision, signal, moment);
+    case "results":
+      return decideResults(decision, signal.results, moment);
     case "worked": {
       const ended = endWork(decision, signal.id);
       const isExpected = live.work.includes(signal.id);
@@ -182,16 +155,34 @@ function writeOutcomes(
   });
 }
 
-function decideAgent(decision: Decision, given: Extract<LiveSignal, { type: "agent" }>, moment: Moment): Decision {
+type AgentCommand = Extract<LiveSignal, { type: "agent" }>;
+
+function decideResults(decision: Decision, given: readonly WorkResult[], moment: Moment): Decision {
   const { live } = decision;
-  const { signal, reply, from, object, thrown } = given;
+  const results = given.filter(({ from }) => live.work.includes(from));
+  if (live.broken !== undefined || results.length === 0) return decision; // the reload drops them
+  const noted = results.reduce(noteWork, decision);
+  return takeTurn(noted, { type: "results", results: results.map(({ signal }) => signal) }, moment, {
+    isFromWork: true,
+  });
+}
+
+function noteWork(
+  decision: Decision,
+  { from, object, thrown }: Pick<AgentCommand, "from" | "object" | "thrown">,
+): Decision {
+  return updateRequest(endWork(decision, from), { ...(thrown && { thrown }), object });
+}
+
+function decideAgent(decision: Decision, given: AgentCommand, moment: Moment): Decision {
+  const { live } = decision;
+  const { signal, reply, from } = given;
   if (from !== undefined && !live.work.includes(from)) return decision; // it was started before the log was read again
   if (live.broken !== undefined) {
     // Results of work wait for no reload: the reload drops them.
     return reply === undefined ? decision : afterRestoring(decision, { ...given, reply });
   }
-  const noted = updateRequest(endWork(decision, from), { ...(thrown && { thrown }), object });
-  return takeTurn(noted, signal, moment, { reply, isFromWork: from !== undefined });
+  return takeTurn(noteWork(decision, given), signal, moment, { reply, isFromWork: from !== undefined });
 }
 
 /** A command that came while the log could not be written is decided after a reload, or fails with the error. */

@@ -2,7 +2,7 @@ import type { Check, LlmStream, Summarize, ToolExec } from "../../agent/directiv
 import type { EventDraft, Suspension } from "../../agent/event.ts";
 import type { ReactAgent } from "../../agent/react/agent.ts";
 import type { EndedRun, Run } from "../../agent/react/state.ts";
-import type { Failure, Signal, StoredRequestOptions } from "../../agent/signal.ts";
+import type { Failure, ResultSignal, Signal, StoredRequestOptions } from "../../agent/signal.ts";
 import type {
   CommandInput,
   CommandOutcome,
@@ -19,9 +19,14 @@ import type { ErrorOrigin } from "../callbacks.ts";
 import type { CallerAnswer, Command, Live, QueuedAsk, RemoteCall, ToolFacts } from "./live.ts";
 import type { ScheduleChange } from "./schedule.ts";
 
+/** The result of a call that this process has run. */
+export type WorkResult = Extract<Command, { type: "agent" }> & { readonly signal: ResultSignal; readonly from: string };
+
 /** An event of a live thread: from outside, or the result of an effect. */
 export type LiveSignal =
   | Command
+  /** Results of work that waited together. */
+  | { readonly type: "results"; readonly results: readonly WorkResult[] }
   /** Work has ended. Its result was a signal before, or is not needed. */
   | { readonly type: "worked"; readonly id: string; readonly error?: unknown }
   /** The thread was opened: resume its open request, and read the rows of its inbox. */

@@ -31,7 +31,7 @@ import type { Hold, Turn } from "./live.ts";
 import { performDirective } from "./perform-directive.ts";
 import { setApprovalTimer, updatePhase } from "./request-state.ts";
 import { rescheduled } from "./schedule.ts";
-import type { Decision, Moment } from "./signal.ts";
+import type { Decision, LiveSignal, Moment } from "./signal.ts";
 import { closeLive } from "./stopping.ts";
 import { breakDown } from "./store-failure.ts";
 import { metadataOf } from "./thread-metadata.ts";
@@ -239,7 +239,15 @@ export function caughtUp(
 
 export function failTurn(decision: Decision, turn: Turn, error: unknown, moment: Moment): Decision {
   if (turn.signal.type === "worked") return endTurn(decision, turn, { error }, moment);
+  // Perhaps only one of them cannot be stored.
+  if (turn.signal.type === "results") {
+    return followedBy(endTurn(decision, turn, {}, moment), ...turn.signal.results.map(asSignal));
+  }
   return endTurn(breakDown(decision, error), turn, { error }, moment);
+}
+
+function asSignal(signal: Signal): LiveSignal {
+  return { type: "agent", signal };
 }
 
 /** Performs what is left of a turn, then decides what comes next. */

@@ -7,9 +7,9 @@ import type { StoredRequestOptions } from "../../agent/signal.ts";
 import type { HeldSettings } from "../../lanes/setting.ts";
 import { isPlainObject, type JsonObject } from "../../thread/json.ts";
 import type { Content } from "../../thread/message.ts";
+import { storedOptions } from "../ask-options.ts";
 import type { ToolFacts } from "../live/live.ts";
 import { factsOf } from "../server/request-values.ts";
-import { storedOptions } from "../server/stored-options.ts";
 import { type HookLimit, hookAnswer } from "../time-limits.ts";
 import type { ThreadOptions, TransientValues } from "./scene.ts";
 

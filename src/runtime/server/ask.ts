@@ -5,7 +5,7 @@ import { newContent, UnreadablePayload } from "../../projection/transcript/paylo
 import { copyJsonRepaired, isPlainObject } from "../../thread/json.ts";
 import type { Content, UserMessage } from "../../thread/message.ts";
 import { checkName } from "../../thread/options.ts";
-import { timeOfAsk } from "../ask-options.ts";
+import { storedOptions, timeOfAsk } from "../ask-options.ts";
 import { checkAuthor } from "../author.ts";
 import type { Loop } from "../loop.ts";
 import { askAborted, hasWords } from "../perform/prepare-ask.ts";
@@ -15,7 +15,6 @@ import { branchOperation } from "./modify.ts";
 import type { AnyAskOptions, AskOptions } from "./options.ts";
 import { findAsk, requestNotFound } from "./past-request.ts";
 import { continuedValues } from "./start.ts";
-import { storedOptions } from "./stored-options.ts";
 
 /** A ref that identifies an ask when it is repeated. */
 type Key = readonly [ref: string, value: string];

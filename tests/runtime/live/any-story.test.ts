@@ -1,8 +1,9 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { ReactAgent } from "../../../src/agent/react/agent.ts";
-import { decideLive, isDue, NOTHING_CHECKED, skipNotDue } from "../../../src/runtime/live/decide-live.ts";
+import { decideLive } from "../../../src/runtime/live/decide-live.ts";
 import type { Hold, Live } from "../../../src/runtime/live/live.ts";
+import { dequeue, enqueue, isDue, NOTHING_CHECKED, skipNotDue } from "../../../src/runtime/live/queue.ts";
 import type { Effect, LiveSignal } from "../../../src/runtime/live/signal.ts";
 import type { Command } from "../../../src/stores/command.ts";
 import { CommandError, ConflictError, EntryIdReuseError } from "../../../src/stores/errors.ts";
@@ -49,14 +50,14 @@ interface World {
 }
 
 function send(world: World, signal: LiveSignal): void {
-  world.queue.push(signal);
+  enqueue(world.queue, [signal]);
   for (;;) {
     // A command that waits never blocks one that is due.
     world.notDue = skipNotDue(world.live, world.queue, world.notDue);
     const { count } = world.notDue;
     const due = world.queue.findIndex((one) => isDue(world.live, one));
     expect(count).toBe(due < 0 ? world.queue.length : due);
-    const [next] = world.queue.splice(count, 1);
+    const next = dequeue(world.queue, count);
     if (next === undefined) return;
     const before = world.live;
     const { live, effects } = decideLive(before, next, { ...NOW, waiting: world.queue.length });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { ProjectionError } from "../../../src/projection/error.ts";
-import { decideLive, isDue, NOTHING_CHECKED, skipNotDue } from "../../../src/runtime/live/decide-live.ts";
+import { decideLive } from "../../../src/runtime/live/decide-live.ts";
+import { isDue, NOTHING_CHECKED, skipNotDue } from "../../../src/runtime/live/queue.ts";
 import type { LiveSignal } from "../../../src/runtime/live/signal.ts";
 import { ConflictError } from "../../../src/stores/errors.ts";
 import {

@@ -1,8 +1,9 @@
 import { Thread } from "heddle";
 import { type ReactSettings, reactAgent, reactSettings } from "heddle/core";
 import type { Signal, ToolOutcome } from "../../../src/agent/signal.ts";
-import { decideLive, NOTHING_CHECKED, skipNotDue } from "../../../src/runtime/live/decide-live.ts";
+import { decideLive } from "../../../src/runtime/live/decide-live.ts";
 import { type Live, newLive, type QueuedAsk } from "../../../src/runtime/live/live.ts";
+import { dequeue, enqueue, NOTHING_CHECKED, skipNotDue } from "../../../src/runtime/live/queue.ts";
 import type { Decision, Effect, LiveSignal, Moment } from "../../../src/runtime/live/signal.ts";
 import type { Command } from "../../../src/stores/command.ts";
 import { StaleHolderError, StoreError } from "../../../src/stores/errors.ts";
@@ -54,11 +55,12 @@ export function decided(start: Start, ...signals: readonly LiveSignal[]): Story 
 }
 
 export function decidedAt(moment: Partial<Moment>, start: Start, ...signals: readonly LiveSignal[]): Story {
-  const queue = [...("live" in start ? start.queue : []), ...signals];
+  const queue = [...("live" in start ? start.queue : [])];
+  enqueue(queue, signals);
   let last: Decision = { live: "live" in start ? start.live : start, effects: [] };
   for (;;) {
     const { count } = skipNotDue(last.live, queue, NOTHING_CHECKED);
-    const [signal] = queue.splice(count, 1);
+    const signal = dequeue(queue, count);
     if (signal === undefined) return { ...last, queue };
     const { live, effects } = decideLive(last.live, signal, { ...NOW, ...moment, waiting: queue.length });
     queue.unshift(...effects.flatMap((effect) => (effect.type === "next" ? [effect.signal] : [])));
