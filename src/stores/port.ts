@@ -254,6 +254,8 @@ export interface AppendResult {
 export interface LoadOptions extends CallOptions {
   /** Load only this many entries, counted from the end. Default: all. */
   readonly last?: number | undefined;
+  /** Load fewer entries of the end if they have more characters than this: at least one, at most 499. Default: no limit. */
+  readonly maxChars?: number | undefined;
   /** Load the thread as it was when this was its last entry. Default: the latest entry. */
   readonly upToSeq?: number | undefined;
   /**

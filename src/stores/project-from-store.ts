@@ -19,7 +19,8 @@ export type StoreProjectionInput = Omit<ProjectionInput, "thread"> & {
 /** A typical number of tokens per row. Only the size of the first read depends on it. */
 const TOKENS_PER_ROW = 100;
 const LEAST_ROWS = 24;
-const MOST_ROWS = 1000;
+const MOST_ROWS = 499;
+const FIRST_CHARS = 16 * 1024 * 1024;
 
 /**
  * Projects a stored thread without loading all of it. Reads a tail first, and more entries while older ones could change
@@ -38,7 +39,7 @@ export async function projectFromStore(
 ): Promise<Projection> {
   const { projector = createProjector({ keep: 1 }), ...rest } = definedFields(input, "input", ["projector"]);
   const policy = ContextPolicy.create(rest.policy);
-  let thread = await store.load(threadId, { last: firstGuess(policy) });
+  let thread = await store.load(threadId, { last: firstGuess(policy), maxChars: FIRST_CHARS });
   if (thread === undefined) throw threadNotFound(threadId);
   for (;;) {
     try {

@@ -11,7 +11,7 @@ import type { ThreadStore } from "../../stores/port.ts";
 import { extendTail, loadMissing } from "../../stores/project-from-store.ts";
 import { measureIn, measureOfEntries, startOfMissing } from "../../stores/turn-start.ts";
 import type { Entry, Refs } from "../../thread/entry.ts";
-import { isPlainObject, type JsonObject } from "../../thread/json.ts";
+import { isPlainObject, type JsonObject, type JsonValue } from "../../thread/json.ts";
 import type { Ports } from "../../thread/ports.ts";
 import { Thread } from "../../thread/thread.ts";
 import { laneBaseOf } from "../../thread/thread-data.ts";
@@ -29,7 +29,7 @@ export async function loadAgent(
   ports: RuntimePorts,
 ): Promise<ReactAgent> {
   return retryStore(ports, async () => {
-    const tail = await store.load(threadId, { last: FIRST });
+    const tail = await store.load(threadId, { last: FIRST, maxChars: LOADED_CHARS });
     return restored(
       store,
       tail ?? Thread.create({ clock: ports.clock, ids: ports.ids, id: threadId }),
@@ -112,6 +112,11 @@ function isEven({ firstSeq, base }: Thread, before: Thread): boolean {
 /** The smallest allowed ratio. The estimate of a window has a margin of 10 %. */
 const EVEN = 0.95;
 
+/** Large entries, such as tables and pictures, are loaded up to this size. More of them are read where a context needs them. */
+const LOADED_CHARS = 16 * 1024 * 1024;
+/** The size of a request after which the size of the whole thread is looked at. */
+const LARGE_CHARS = 256 * 1024;
+
 /** With more than LOADED entries between two requests, all but the last KEPT are dropped from memory. */
 const LOADED = 768;
 const KEPT = 384;
@@ -122,13 +127,31 @@ const KEPT_OF_VIEW = 1.5;
 export async function shortened(store: ThreadStore, agent: ReactAgent): Promise<ReactAgent> {
   const { thread, state, settings, ports } = agent;
   const loaded = thread.rev - thread.firstSeq;
-  if (state.run !== undefined || loaded <= LOADED) return agent;
-  const last = Math.max(KEPT, Math.ceil(KEPT_OF_VIEW * shownIn(thread)));
-  if (loaded <= 2 * last) return agent;
+  if (state.run !== undefined) return agent;
+  const isMany = loaded > LOADED;
+  const charsFrom = (seq: number): number => charsOf(thread.slice(seq, thread.lastSeq));
+  const isLarge =
+    charsFrom(state.last?.run.askSeq ?? thread.rev) > LARGE_CHARS && charsFrom(thread.firstSeq) > LOADED_CHARS;
+  const last = Math.max(isLarge ? 1 : KEPT, Math.ceil(KEPT_OF_VIEW * shownIn(thread)));
+  const saves = isLarge
+    ? loaded > last && 2 * charsFrom(thread.rev - last) < charsFrom(thread.firstSeq)
+    : loaded > 2 * last;
+  if (!saves || !(isMany || isLarge)) return agent;
   const tail = await store.load(thread.id, { last });
   if (tail === undefined || tail.rev < thread.rev) return agent;
   const fresh = await restored(store, tail, settings, ports);
   return { ...agent, thread: fresh.thread, state: fresh.state };
+}
+
+function charsOf(entries: readonly Entry[]): number {
+  return entries.reduce((sum, { payload }) => sum + charsIn(payload), 0);
+}
+
+/** The length of the texts of a value, without looking at each character. */
+function charsIn(value: JsonValue | undefined): number {
+  if (typeof value === "string") return value.length;
+  if (typeof value !== "object" || value === null) return 0;
+  return Object.values(value).reduce((sum: number, item) => sum + charsIn(item), 0);
 }
 
 /** The number of entries from the start of the last view to the end of the thread. */

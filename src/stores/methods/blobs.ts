@@ -18,6 +18,30 @@ export async function blobTexts(place: Place, rows: readonly StoredRow[]): Promi
   return readTexts(place, new Set(rows.flatMap(({ payload }) => referencesIn(payload))));
 }
 
+/** How many rows have their blobs read together. */
+const ROWS_TOGETHER = 16;
+
+/** The texts of the newest rows that have at most this many characters, or of the last one, and the seq of the first of them. */
+export async function newestTexts(
+  place: Place,
+  rows: readonly StoredRow[],
+  maxChars: number,
+): Promise<{ readonly texts: BlobTexts; readonly firstSeq: number | undefined }> {
+  const texts = new Map<string, string | null>();
+  let chars = 0;
+  for (let end = rows.length; end > 0; end -= ROWS_TOGETHER) {
+    const together = rows.slice(Math.max(0, end - ROWS_TOGETHER), end);
+    const hashes = new Set(together.flatMap(({ payload }) => referencesIn(payload)));
+    for (const [hash, text] of await readTexts(place, hashes)) texts.set(hash, text);
+    for (const row of together.toReversed()) {
+      const ofBlobs = referencesIn(row.payload).map((hash) => texts.get(hash)?.length ?? 0);
+      chars += ofBlobs.reduce((sum, size) => sum + size, row.payload?.length ?? 0);
+      if (chars > maxChars && row !== rows.at(-1)) return { texts, firstSeq: row.seq + 1 };
+    }
+  }
+  return { texts, firstSeq: rows[0]?.seq };
+}
+
 async function readTexts({ driver, ports }: Place, hashes: ReadonlySet<string>): Promise<typeof NO_TEXTS> {
   if (hashes.size === 0) return NO_TEXTS;
   const texts = new Map<string, string | null>();

@@ -11,18 +11,27 @@ import type { LoadOptions, ThreadStore } from "../port.ts";
 import { asJsonText, checkRefs, lowerAscii } from "../row-filter.ts";
 import { ANY_TEXTS, checkHead, damagedColumn, firstChecked, readRow } from "../row-format.ts";
 import type { StoredRow, ThreadHead } from "../stored-records.ts";
-import { blobTexts } from "./blobs.ts";
-import { entryOf, pagesOf, readablePagesOf, rowAt, type StoreContext, withConsistentHead } from "./context.ts";
+import { blobTexts, newestTexts } from "./blobs.ts";
+import {
+  entryOf,
+  PAGE_SIZE,
+  pagesOf,
+  readablePagesOf,
+  rowAt,
+  type StoreContext,
+  withConsistentHead,
+} from "./context.ts";
 import { lanesAfter } from "./lane-tips.ts";
 
 /** `load` and `read`: the entries of one thread. */
 export function readMethods(context: StoreContext): Pick<ThreadStore, "load" | "read"> {
   return {
     async load(threadId, options = {}) {
-      const copy = checkOptions(options, ["last", "upToSeq", "lanes", "signal"]);
+      const copy = checkOptions(options, ["last", "maxChars", "upToSeq", "lanes", "signal"]);
       context.checkOpen();
       checkName("threadId", threadId);
       checkSeq("last", copy.last);
+      checkSeq("maxChars", copy.maxChars);
       checkSeq("upToSeq", copy.upToSeq);
       checkLanes(copy.lanes);
       const call = context.withSignal(copy.signal);
@@ -62,6 +71,9 @@ export function readMethods(context: StoreContext): Pick<ThreadStore, "load" | "
   };
 }
 
+/** The most entries that a load with `maxChars` has: with the one before them, one page. */
+const MOST_LIMITED = PAGE_SIZE - 1;
+
 async function loadAt(
   context: StoreContext,
   threadId: string,
@@ -72,16 +84,21 @@ async function loadAt(
   const { createdAt, metadata } = checkHead(threadId, head, ports.sha256);
   const end = options.upToSeq === undefined ? head.rev : options.upToSeq + 1;
   if (end > head.rev) throw beyondEnd(threadId, end - 1, head.rev);
-  const firstSeq = Math.max(0, end - (options.last ?? end));
-  const from = Math.max(0, firstSeq - 1); // the row before the tail has the active lane
+  const { last = end, maxChars } = options;
+  let firstSeq = Math.max(0, end - (maxChars === undefined ? last : Math.min(last, MOST_LIMITED)));
+  let from = Math.max(0, firstSeq - 1); // the row before the tail has the active lane
   const rows: StoredRow[] = [];
   const entries: Entry[] = [];
   const neighbors = new NeighborCheck(threadId);
   const range = { from, to: end - 1, limit: end - from };
-  for await (const page of pagesOf(context, threadId, range)) {
-    const isInTail = ({ seq }: StoredRow): boolean => seq >= firstSeq;
-    const blobs = await blobTexts(context, page.filter(isInTail));
-    for (const row of page) {
+  const isInTail = ({ seq }: StoredRow): boolean => seq >= firstSeq;
+  for await (const whole of pagesOf(context, threadId, range)) {
+    const tail = whole.filter(isInTail);
+    const newest = maxChars === undefined ? undefined : await newestTexts(context, tail, maxChars);
+    const blobs = newest?.texts ?? (await blobTexts(context, tail));
+    firstSeq = newest?.firstSeq ?? firstSeq;
+    from = Math.max(0, firstSeq - 1);
+    for (const row of whole.filter(({ seq }) => seq >= from)) {
       const entry = readRow(threadId, row, ports.sha256, isInTail(row) ? blobs : ANY_TEXTS);
       if ((row.checkSum === null) !== row.seq < firstChecked(head)) throw damagedColumn(threadId, row, "check_sum");
       neighbors.push(row, entry);
