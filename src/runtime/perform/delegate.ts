@@ -10,6 +10,7 @@ import { errorAnswer } from "../tools/outcome.ts";
 import { spentOf } from "./check-exchange.ts";
 import type { Scene } from "./scene.ts";
 
+type Limits = NonNullable<Scene["definition"]["limits"]>;
 type Delegated = Extract<Signal, { readonly type: "delegated" }>;
 
 /** The ask of a call that another agent answers, as the next signal. Or the result of a call that cannot ask. */
@@ -25,13 +26,20 @@ export async function delegate(
     const message = `The tool ${call.name} asks another agent, which needs an AgentHost. A server or a run alone starts no other thread.`;
     return errorAnswer({ code: "agent_tool_needs_host", message });
   }
+  const { maxTokens, maxCostUsd } = { ...scene.definition.limits, ...run.options.limits };
+  const own = agentOfTool(tool)?.limits ?? {};
+  // Without its prices the agent could spend any amount. A handoff to it fails in the same way.
+  if (maxCostUsd !== undefined && own.costUsd === undefined) {
+    const message = `The agent ${agent} was not asked: the request has maxCostUsd, so this agent needs limits.costUsd too. Give it costUsd.`;
+    return errorAnswer({ code: "invalid_options", message });
+  }
   const parent: ParentCall = {
     threadId: scene.threadId,
     callId,
     toolCallId: call.id,
     ...(await ownerOf(scene)),
   };
-  const limits = await limitsLeft(scene, run, tool, signal);
+  const limits = await limitsLeft(scene, run, { own, maxTokens, maxCostUsd }, signal);
   const { deadline, traceparent, hasContext } = run.options;
   const options: StoredRequestOptions = {
     ...(hasContext && { hasContext }),
@@ -62,23 +70,19 @@ async function ownerOf({ store, ports, threadId }: Scene): Promise<{ readonly ow
 /** The rest of the limits of the request, and of those of the agent that is asked. */
 async function limitsLeft(
   scene: Scene,
-  { options, usage, usageByModel }: Run,
-  tool: AnyTool | undefined,
+  { usage, usageByModel }: Run,
+  { own, maxTokens, maxCostUsd }: Limits & { readonly own: Limits },
   signal: AbortSignal,
 ): Promise<RequestLimits | undefined> {
-  const { maxTokens, maxCostUsd } = { ...scene.definition.limits, ...options.limits };
-  const { costUsd, ...own } = agentOfTool(tool)?.limits ?? {};
   const { inputTokens = 0, outputTokens = 0 } = usage;
   const tokens = smallest(
     own.maxTokens,
     maxTokens === undefined ? undefined : maxTokens - inputTokens - outputTokens,
     1,
   );
-  // Without its prices, the agent has no limit of cost. Its usage counts when it has answered.
-  const spent =
-    maxCostUsd === undefined || costUsd === undefined ? undefined : await spentOf(scene, usageByModel, signal);
+  const spent = maxCostUsd === undefined ? undefined : await spentOf(scene, usageByModel, signal);
   const left = maxCostUsd === undefined || spent === undefined ? undefined : maxCostUsd - spent;
-  const cost = costUsd === undefined ? undefined : smallest(own.maxCostUsd, left, Number.MIN_VALUE);
+  const cost = smallest(own.maxCostUsd, left, Number.MIN_VALUE);
   const limits = {
     ...(tokens !== undefined && { maxTokens: tokens }),
     ...(cost !== undefined && { maxCostUsd: cost }),

@@ -19,6 +19,25 @@ test("no time limit of a tool or of the request ends a call whose agent runs or 
   await end(host.stop());
 });
 
+test.each(["the agent", "the ask"])("an agent without prices is not asked where %s has a limit of cost", async (by) => {
+  const { host: make, end, store } = await house();
+  const { agent: payer } = careful(["Paid."], { name: "payer" });
+  const tools = { pay: agentTool(payer, { description: "Pays" }) };
+  const limits = { costUsd: () => 1, ...(by === "the agent" && { maxCostUsd: 5 }) };
+  const call = { calls: [{ id: "call_1", name: "pay", arguments: { task: "Pay." } }] };
+  const host = make({ agent: agentOf([call, "Not paid."], { tools, limits }) });
+  const options = by === "the ask" ? { limits: { maxCostUsd: 5 } } : {};
+  const request = await end(host.ask("thread_1", "Go.", options));
+  expect((await end(request.result)).text).toBe("Not paid.");
+  const result = (await host.thread("thread_1"))
+    .toArray()
+    .find(({ payload }) => Reflect.get(payload, "role") === "tool");
+  expect(result?.payload).toMatchObject({ toolCallId: "call_1", isError: true });
+  expect(JSON.stringify(result?.payload)).toMatch(/invalid_options.*agent payer.*Give it costUsd/);
+  expect((await store.list({})).threads.map(({ id }) => id)).toEqual(["thread_1"]);
+  await end(host.stop());
+});
+
 test.each([
   [
     "throws",
