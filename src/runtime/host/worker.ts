@@ -5,6 +5,7 @@ import type { ThreadStore } from "../../stores/port.ts";
 import type { Runnable, TakenThread } from "../../stores/runnable.ts";
 import { HeddleError } from "../../thread/errors.ts";
 import type { RuntimePorts } from "../ports.ts";
+import { RequestError } from "../request/request-error.ts";
 import type { NodeLease } from "../session/node-lease.ts";
 import { inTime } from "../time-limits.ts";
 import { pause } from "../timers.ts";
@@ -137,20 +138,38 @@ class Worker {
 
   /** The thread, if it may start now. Otherwise it is given back. */
   async #mayStart(taken: TakenThread): Promise<TakenThread | undefined> {
-    const { mayStart, ports, failed } = this.#options;
+    const { mayStart, failed } = this.#options;
     if (mayStart === undefined) return taken;
-    const { tenant, threadId, agent } = taken;
     try {
-      const asked = Promise.resolve({ tenant, threadId, agent }).then(mayStart);
-      const answer = (await inTime(ports, MAY_START_MS, asked)) && (await asked);
-      if (answer === true) return taken;
-      const ms = answer instanceof Date ? answer.getTime() - ports.clock() : POSTPONE_MS;
-      await this.#giveBack(taken, Number.isFinite(ms) ? Math.max(0, Math.ceil(ms)) : POSTPONE_MS);
+      const ms = await this.#waitMs(taken, mayStart);
+      if (ms === undefined) return taken;
+      await this.#giveBack(taken, ms);
     } catch (error) {
       failed(taken, error);
       await this.#giveBack(taken, POSTPONE_MS).catch(() => undefined); // the claim ends with the lease
     }
     return undefined;
+  }
+
+  /** How long the thread waits; undefined: it may start. A budget that cannot be read is an error, not a refusal. */
+  async #waitMs(
+    { tenant, threadId, agent }: TakenThread,
+    mayStart: NonNullable<WorkOptions["mayStart"]>,
+  ): Promise<number | undefined> {
+    const { ports } = this.#options;
+    try {
+      const asked = Promise.resolve({ tenant, threadId, agent }).then(mayStart);
+      if (!(await inTime(ports, MAY_START_MS, asked))) throw new Error(`It did not answer within ${MAY_START_MS} ms.`);
+      const answer: unknown = await asked; // the function may be of untyped code
+      if (typeof answer === "boolean") return answer ? undefined : POSTPONE_MS;
+      const ms = answer instanceof Date ? answer.getTime() - ports.clock() : Number.NaN;
+      if (Number.isNaN(ms)) throw new TypeError("It must return true, false or a valid Date.");
+      return Math.max(0, Math.ceil(ms));
+    } catch (cause) {
+      const why = cause instanceof Error ? cause.message : String(cause);
+      const message = `mayStart failed, and is asked again after a minute. Correct it: ${why}`;
+      throw new RequestError({ code: "may_start_failed", message, cause });
+    }
   }
 
   async #start(taken: TakenThread): Promise<void> {

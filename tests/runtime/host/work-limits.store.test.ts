@@ -150,11 +150,32 @@ describe.each(DATABASES)("a host that works, on %s,", (_name, open) => {
     });
     await pass(at, 2_000);
     expect([await completed(at), asked.toSorted()]).toEqual([["a"], ["t a", "t b", "t c", "t d"]]);
-    expect(at.warnings).toEqual([expect.stringContaining("Thread d could not be started")]);
+    expect(at.warnings).toEqual([
+      expect.stringMatching(/^Thread d could not be started: mayStart failed.*: The budget is away\.$/),
+    ]);
     await pass(at, 30_000);
     expect(await completed(at)).toEqual(["a", "c"]);
     await pass(at, 32_000);
     expect(await completed(at)).toEqual(["a", "b", "c", "d"]);
+    await at.end(host.stop());
+  });
+
+  test.each<readonly [what: string, answer: () => unknown]>([
+    ["a number", () => 1],
+    ["nothing", () => undefined],
+    ["a date that is none", () => new Date(Number.NaN)],
+    ["no answer in time", () => new Promise(() => undefined)],
+  ])("warns of a `mayStart` that returns %s, and asks again after a minute", async (_what, answer) => {
+    const at = await world();
+    const answers = [answer, () => true];
+    const host = at.host({ agent: agentOf(["One."]) });
+    await post(at, "a");
+    host.work({ mayStart: (async () => answers.shift()?.()) as never }); // as from code without types
+    await pass(at, 20_000);
+    expect(await completed(at)).toEqual([]);
+    expect(at.warnings).toEqual([expect.stringMatching(/mayStart failed.*It (must return|did not answer)/)]);
+    await pass(at, 60_000);
+    expect(await completed(at)).toEqual(["a"]);
     await at.end(host.stop());
   });
 
