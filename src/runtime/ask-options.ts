@@ -125,10 +125,15 @@ function checkModel(model: unknown): void {
   if (problem !== undefined) throw invalid("model", problem);
 }
 
+/** A number that counts from 1970 would be decades away as milliseconds from now. */
+const FARTHEST_MS = 10 * 366 * 24 * 3_600_000;
+const FAR = "must be at most ten years away: a number counts in milliseconds from now, and not from 1970";
+
 /** The time of an option, in milliseconds since 1970. */
 function checkedTime(name: string, given: Time, now: number): number {
   const at = timeOf(given, now);
   if (at === undefined) throw invalid(name, TIME_RULE);
+  if (at - now > FARTHEST_MS) throw invalid(name, `${FAR}. Otherwise it ${TIME_RULE}`);
   return at;
 }
 

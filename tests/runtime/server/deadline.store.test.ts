@@ -185,3 +185,25 @@ test.each([0, -1, Number.NaN, "soon", new Date("never")])("the deadline %s is re
   expect((await failureOf(on.end(server.ask("Go.", past)))).code).toBe("deadline_exceeded");
   expect(await on.log()).toEqual([]);
 });
+
+const NOW = Date.UTC(2026, 10, 24);
+
+test.each<readonly [what: string, time: number | Date | string]>([
+  ["a number that counts from 1970", NOW + 300_000],
+  ["a date after eleven years", new Date(11 * 366 * 24 * 3_600_000)],
+  ["a text after eleven years", "1982-01-01"],
+])("%s is refused as a deadline and as a time, because it is too far away", async (_what, time) => {
+  const on = await stage();
+  const refused = (name: string) => ({
+    code: "invalid_options",
+    message: expect.stringMatching(`^${name} must be at most ten years away.*milliseconds from now.*a date`),
+  });
+  const server = await on.start({ script: [] });
+  expect(await failureOf(on.end(server.ask("Go.", { deadline: time })))).toMatchObject(refused("deadline"));
+  expect(await failureOf(on.end(server.ask("Go.", { at: time })))).toMatchObject(refused("at"));
+  await on.end(server.stop());
+  const host = AgentHost.create({ agent: agentOf([]), store: on.store, ports: on.ports });
+  expect(await failureOf(on.end(host.ask("thread_2", "Go.", { deadline: time })))).toMatchObject(refused("deadline"));
+  await on.end(host.stop());
+  expect(await on.log()).toEqual([]);
+});

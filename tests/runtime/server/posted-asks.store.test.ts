@@ -96,6 +96,7 @@ describe.each([
       [{ model: { id: "m" } }, "command_invalid"],
       [{ allowedTools: "look" }, "command_invalid"],
       [{ deadline: "soon" }, "command_invalid"],
+      [{ deadline: Date.UTC(2026, 10, 24) }, "command_invalid"],
       [{ output: "json" }, "command_invalid"],
       [{ contextPolicy: { maxTurns: -1 } }, "command_invalid"],
       [{ options: { contextPolicy: { maxTurns: -1 } } }, "policy_invalid_value"],
