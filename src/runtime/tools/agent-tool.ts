@@ -1,8 +1,10 @@
 import type { AnyAgent } from "../../agent/definition/config.ts";
 import { checkAgent } from "../../agent/definition/define-agent.ts";
-import type { InferInput, InputSchema } from "../../agent/definition/schema.ts";
+import { ToolError } from "../../agent/definition/errors.ts";
+import { type InferInput, type InputSchema, jsonSchema } from "../../agent/definition/schema.ts";
 import { type AnyTool, childResult, type Tool, type ToolResult, type Tools } from "../../agent/definition/tool.ts";
 import { contentOf } from "../../projection/transcript/payload.ts";
+import { describe } from "../../thread/json.ts";
 import type { Content } from "../../thread/message.ts";
 import type { OptionNames } from "../../thread/options.ts";
 import { checkToolOptions, receiverOf } from "./handoff.ts";
@@ -34,6 +36,15 @@ const TASK = {
   additionalProperties: false,
 } as const;
 
+/** A call without a task must not start an agent, which costs money. */
+const TASK_INPUT = jsonSchema(TASK, {
+  validate: (input) => {
+    const { task } = Object(input) as { readonly task?: unknown };
+    if (typeof task === "string") return { success: true, value: { task } };
+    return { success: false, error: new TypeError("needs the field task, a text") };
+  },
+});
+
 /** A registered symbol: it works across copies of this package, and stays when a tool is spread. */
 const AGENT = Symbol.for("heddle.agent-of-tool");
 
@@ -53,9 +64,13 @@ export function agentTool<const Schema extends InputSchema = typeof TASK>(
   checkAgent("agent", agent);
   checkToolOptions("agentTool", options, NAMES);
   const { description, inputSchema, prompt = taskIn, ...more } = options;
+  if (typeof prompt !== "function") {
+    const message = `agentTool: prompt must be a function that makes the ask from the arguments, not ${describe(prompt)}.`;
+    throw new ToolError({ code: "invalid_options", path: "prompt", message });
+  }
   const execute = (input: InferInput<Schema>): ToolResult =>
     childResult({ agent: agent.name, content: contentOf(prompt(input), "The answer of prompt") });
-  const schema = inputSchema ?? TASK;
+  const schema = inputSchema ?? TASK_INPUT;
   const tool: Tool<InferInput<Schema>, unknown> = {
     description,
     inputSchema: schema,

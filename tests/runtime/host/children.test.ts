@@ -19,6 +19,23 @@ test("no time limit of a tool or of the request ends a call whose agent runs or 
   await end(host.stop());
 });
 
+test.each([{ tsk: "Pay." }, { task: 7 }, {}])(
+  "the arguments %j start no agent, because they have no task",
+  async (given) => {
+    const { host: make, end, store } = await house();
+    const { agent: payer } = careful(["Paid."], { name: "payer" });
+    const tools = { pay: agentTool(payer, { description: "Pays" }) };
+    const call = { calls: [{ id: "call_1", name: "pay", arguments: given }] };
+    const host = make({ agent: agentOf([call, "Not paid."], { tools }) });
+    const request = await end(host.ask("thread_1", "Go."));
+    expect((await end(request.result)).text).toBe("Not paid.");
+    const log = JSON.stringify((await host.thread("thread_1")).toArray());
+    expect(log).toMatch(/tool_bad_arguments.*needs the field task/);
+    expect((await store.list({})).threads.map(({ id }) => id)).toEqual(["thread_1"]);
+    await end(host.stop());
+  },
+);
+
 test.each(["the agent", "the ask"])("an agent without prices is not asked where %s has a limit of cost", async (by) => {
   const { host: make, end, store } = await house();
   const { agent: payer } = careful(["Paid."], { name: "payer" });

@@ -34,3 +34,9 @@ test.each([
 test("agentTool is refused with a name: its agent must run where the parent runs", () => {
   expect(() => agentTool("sales" as never, options)).toThrow(expect.objectContaining({ code: "invalid_agent" }));
 });
+
+test.each(["Review it.", null, {}])("agentTool refuses the prompt %j, which is not a function", (prompt) => {
+  const call = agentTool as (...given: readonly unknown[]) => unknown; // as from code without types
+  const error = { code: "invalid_options", path: "prompt", message: expect.stringContaining("must be a function") };
+  expect(() => call(agent, { ...options, prompt })).toThrow(expect.objectContaining(error));
+});
