@@ -42,7 +42,7 @@ import type {
   SenderOptions,
   StopOptions,
 } from "../server/options.ts";
-import { resultOfKnown } from "../server/past-request.ts";
+import { resultOfKnown, withoutAsk } from "../server/past-request.ts";
 import { LEASE_TTL_MS } from "../server/start.ts";
 import type { ThreadUsage } from "../server/thread-usage.ts";
 import { loadAgent } from "../session/load.ts";
@@ -255,6 +255,7 @@ export class AgentHost<Agent extends AnyAgent = AnyAgent> extends ThreadCommands
     checkResultOptions(options);
     const here = ({ server }: Used<Agent>) => server.result(requestId, options);
     return this.#threads.use(threadId, here, { claimWaitMs: 0 }).catch(async (error: unknown) => {
+      if (isWithoutAgent(error)) throw await withoutAsk(this.#log, threadId, requestId); // the log has no ask at all
       if (!ThreadHeldError.isInstance(error)) throw error;
       this.#takeovers.checkHolder(threadId);
       const request = await this.calls.request(threadId, requestId, await this.#agentOf(threadId));

@@ -8,12 +8,12 @@ import { endOf, rowOfCall } from "../live/inbox.ts";
 import type { RemoteCall } from "../live/live.ts";
 import type { RuntimePorts } from "../ports.ts";
 import type { AgentRequest, SteerAnswer } from "../request/request.ts";
-import { RequestError, requestCancelled } from "../request/request-error.ts";
+import { RequestError } from "../request/request-error.ts";
 import { ScheduledRequest } from "../request/scheduled-request.ts";
 import { FollowedRequest, type FollowedThread } from "../server/followed-request.ts";
 import { type OperationAnswer, operationSettled } from "../server/modify.ts";
 import type { AskTime } from "../server/options.ts";
-import { findAsk, requestNotFound } from "../server/past-request.ts";
+import { endedInQueue, findAsk, withoutAsk } from "../server/past-request.ts";
 import { errorOf, portableArguments } from "../server/remote-call.ts";
 import { receiptOf } from "../server/steer.ts";
 import { FIRST, loadAgent } from "../session/load.ts";
@@ -157,12 +157,9 @@ export class RemoteCalls {
   scheduled(threadId: string, requestId: string, agent: AnyAgent | undefined): AgentRequest {
     const { store, stopped } = this.#options;
     const started = store.outcome(threadId, requestId, { signal: stopped }).then(async (outcome) => {
-      const end = endOf(outcome);
-      if (end.status === "delivered") return this.request(threadId, requestId, agent);
-      const why = end.status === "refused" ? end.message : "The ask was withdrawn before its turn.";
-      throw end.status === "refused"
-        ? new RequestError({ code: end.code, requestId, message: why })
-        : requestCancelled(requestId, why);
+      const error = endedInQueue(requestId, outcome);
+      if (error !== undefined) throw error;
+      return this.request(threadId, requestId, agent);
     });
     return new ScheduledRequest(requestId, started);
   }
@@ -179,7 +176,7 @@ export class RemoteCalls {
       suspension,
     };
     const ask = log && (await findAsk(log, "requestId", requestId));
-    if (ask === undefined || thread === undefined) throw requestNotFound(requestId);
+    if (ask === undefined || thread === undefined) throw await withoutAsk({ store, ports }, threadId, requestId);
     const followed: FollowedThread = {
       definition: agent as AnyAgent, // only the output of its result is read
       ...{ store, ports, threadId, stopped },

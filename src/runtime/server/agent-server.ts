@@ -168,7 +168,7 @@ export class AgentServer<Agent extends AnyAgent = AnyAgent> implements AsyncDisp
 
   /**
    * The result of a request, also of one that ended long ago or in another process. Waits for one that runs. Rejects as its
-   * own `result` does, and with `request_waiting`, `request_not_found` or `result_timeout`.
+   * own `result` does, as an ask that ended in the queue did, and with `request_waiting`, `request_not_found` or `result_timeout`.
    */
   async result(requestId: string, options: ResultOptions = {}): Promise<RequestResult<AgentOutput<Agent>>> {
     checkResultOptions(options);

@@ -2,17 +2,20 @@ import type { EventDraft, Suspension } from "../../agent/event.ts";
 import { usageOf } from "../../agent/react/finish.ts";
 import { isAsk } from "../../agent/react/restore.ts";
 import { continuedBy, type EndedRun, evolve, INITIAL_STATE, readRequestEnd } from "../../agent/react/state.ts";
+import { CommandError } from "../../stores/errors.ts";
 import type { Entry } from "../../thread/entry.ts";
 import type { JsonObject } from "../../thread/json.ts";
 import { lazyField } from "../../thread/lazy-field.ts";
 import type { Thread } from "../../thread/thread.ts";
+import { endOf } from "../live/inbox.ts";
 import type { ThreadOptions } from "../perform/scene.ts";
 import type { RuntimePorts } from "../ports.ts";
 import { type AgentRequest, type EventsOptions, type LiveRequest, textOf } from "../request/request.ts";
-import { RequestError, requestSuspended } from "../request/request-error.ts";
+import { notAccepted, RequestError, requestCancelled, requestSuspended } from "../request/request-error.ts";
 import type { RequestResult } from "../request/result.ts";
 import { pastResult } from "../request/result.ts";
 import { findOlderEntry } from "../session/load.ts";
+import { retryStore } from "../session/store-retry.ts";
 import { inTime } from "../time-limits.ts";
 import { FollowedLog, followEntry } from "./followed-events.ts";
 import type { ResultOptions } from "./options.ts";
@@ -39,7 +42,7 @@ export async function resultOfRequest(
   const known = live.request(requestId);
   if (known !== undefined) return resultOfKnown(known, { timeoutMs }, live.options.ports);
   const ask = await findAsk(live, "requestId", requestId);
-  if (ask === undefined) throw requestNotFound(requestId);
+  if (ask === undefined) throw await withoutAsk(live.options, live.agent.thread.id, requestId);
   const { entries, ended } = await endedRequest(live, ask);
   return pastResult(live.options.definition, entries, ended);
 }
@@ -146,6 +149,28 @@ function waits(requestId: string): RequestError {
 function timedOut(requestId: string, timeoutMs: number): RequestError {
   const message = `The request has no result after ${timeoutMs} ms and still runs. Ask for the result later, or cancel it.`;
   return new RequestError({ code: "result_timeout", requestId, retryable: true, message });
+}
+
+/** Why the log has no ask of the request. One that was refused or withdrawn while it waited has only an outcome in the inbox. */
+export async function withoutAsk(
+  { store, ports }: Pick<ThreadOptions, "store" | "ports">,
+  threadId: string,
+  requestId: string,
+): Promise<RequestError> {
+  const waits = (await retryStore(ports, () => store.pending(threadId))).some(({ id }) => id === requestId);
+  if (waits) return requestNotFound(requestId); // `outcome` would wait for its end
+  const outcome = await store.outcome(threadId, requestId).catch((error: unknown) => {
+    if (CommandError.isInstance(error)) return undefined;
+    throw error;
+  });
+  return (outcome && endedInQueue(requestId, outcome)) ?? requestNotFound(requestId);
+}
+
+/** The error of an ask that ended while it waited. Undefined for one that has begun. */
+export function endedInQueue(requestId: string, outcome: Parameters<typeof endOf>[0]): RequestError | undefined {
+  const end = endOf(outcome);
+  if (end.status === "refused") return notAccepted(requestId, end);
+  return end.status === "dropped" ? requestCancelled(requestId, "The ask was withdrawn before its turn.") : undefined;
 }
 
 export function requestNotFound(requestId: string): RequestError {

@@ -1,4 +1,6 @@
+import { AgentHost } from "heddle";
 import { describe, expect, test } from "vitest";
+import { agentOf } from "../host/support/hosts.ts";
 import type { AgentEvent } from "../support/heddle.ts";
 import { anything, failureOf, stage, told } from "../support/stage.ts";
 
@@ -68,6 +70,39 @@ describe("the result of a request by its id", () => {
     const failed = await on.end(failureOf(second.result(waiting.id)));
     expect([failed.code, failed.failure?.code]).toEqual(["request_failed", expect.stringMatching(/^model_/)]);
   });
+});
+
+test("the result of an ask that ended while it waited says how, on a server, a host, and after a stop", async () => {
+  const on = await stage();
+  const server = await on.start({ script: [{ hang: true }], busy: "queue" });
+  const host = AgentHost.create({ agent: agentOf([]), store: on.store, ports: on.ports, warn: () => undefined });
+  await on.end(server.ask("1?"));
+  await on.store.post(on.threadId, { id: "late", type: "ask", content: "2?", deadline: 1_000 });
+  await on.store.post(on.threadId, { id: "withdrawn", type: "ask", content: "3?" });
+  await on.store.post(on.threadId, { id: "waits", type: "ask", content: "4?" });
+  await on.pass(2_000);
+  await on.end(server.withdraw("withdrawn"));
+  const ids = ["late", "withdrawn", "waits"];
+  const codes = ["deadline_exceeded", "request_cancelled", "request_not_found"];
+  const ends = async (from: Pick<AgentHost, "result">) =>
+    Promise.all(ids.map(async (id) => (await on.end(failureOf(from.result(on.threadId, id)))).code));
+  expect(await ends({ result: (_, id) => server.result(id) })).toEqual(codes);
+  expect(await ends(host)).toEqual(codes); // the server holds the thread
+  await on.end(server.stop());
+  expect((await ends(host)).slice(0, 2)).toEqual(codes.slice(0, 2));
+  await on.end(host.stop());
+});
+
+test("the result of an ask that was refused on a new thread says why, on a host with several agents", async () => {
+  const on = await stage();
+  const agents = { one: agentOf([], { name: "one" }), two: agentOf([], { name: "two" }) };
+  const host = AgentHost.create({ agents, store: on.store, ports: on.ports, warn: () => undefined });
+  await on.store.post("thread_2", { id: "bad", type: "ask", content: "2?", deadline: "soon", agent: "one" });
+  await on.end(host.get("thread_2", { agent: "one" }));
+  await on.pass(60_000); // the host releases the thread
+  expect((await on.end(failureOf(host.result("thread_2", "bad")))).code).toBe("command_invalid");
+  expect((await on.end(failureOf(host.result("thread_2", "never")))).code).toBe("request_not_found");
+  await on.end(host.stop());
 });
 
 test("a request emits each time when nothing runs, and when it is done", async () => {
