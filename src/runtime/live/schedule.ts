@@ -96,8 +96,9 @@ export function rescheduled(
 ): { readonly schedule?: ScheduleChange } {
   const [before, { next, waiting }] = [scheduleOf(live), scheduleAfter(live, agent, written)];
   const isOfOther = nextAgent(live.agent) !== nextAgent(agent); // its agent is written with the time
+  const isAnswered = agent.state.run === undefined && written.consumes?.length; // at rest, a row alone made the thread due
   const change: ScheduleChange = {
-    ...((isOfOther || !isEqual(before.next, next)) && { next }),
+    ...((isOfOther || isAnswered || !isEqual(before.next, next)) && { next }),
     ...(!isEqual(before.waiting, waiting) && { waiting }),
   };
   return Object.keys(change).length === 0 ? {} : { schedule: change };

@@ -160,6 +160,26 @@ describe.each(DATABASES)("a host that works, on %s,", (_name, open) => {
     await at.end(host.stop());
   });
 
+  test.each([
+    ["is released after it", {}],
+    ["has an ask for later", { at: 3_600_000 }],
+  ])("takes a thread once when `onRequestEnd` was called for its request, and the thread %s", async (_what, more) => {
+    const at = await world();
+    const seen: string[] = [];
+    const onRequestEnd = ({ requestId }: { readonly requestId: string }): void => void seen.push(`ended ${requestId}`);
+    const host = at.host({ agent: agentOf(["One.", "Two."], { onRequestEnd }), idleMs: 500 });
+    host.work({ mayStart: ({ threadId }) => seen.push(`taken ${threadId}`) > 0 });
+    await post(at, "a");
+    if ("at" in more) await at.store.post("a", { id: "later", type: "ask", content: "Go.", ...more });
+    await pass(at, 10_000);
+    expect(seen).toEqual(["taken a", "ended req_a"]);
+    expect(await at.isFree("a")).toBe(true);
+    await at.store.post("a", { id: "next", type: "ask", content: "Go." });
+    await pass(at, 10_000);
+    expect(seen).toEqual(["taken a", "ended req_a", "taken a", "ended next"]);
+    await at.end(host.stop());
+  });
+
   test.each<readonly [what: string, answer: () => unknown]>([
     ["a number", () => 1],
     ["nothing", () => undefined],
