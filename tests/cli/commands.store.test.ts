@@ -76,6 +76,22 @@ describe("usage", () => {
 });
 
 describe("looking", () => {
+  test("show lists the asks that wait in the inbox, also of a thread without entries", async () => {
+    const cwd = await asked("What is 1 + 1?");
+    const { threads } = await jsonOf(["threads"], { cwd });
+    const store = sqliteStore(join(cwd, "heddle.db"));
+    for (const id of ["new", threads[0].id]) await store.post(id, { id: "r2", type: "ask", content: "And 2 + 2?" });
+    await store.close();
+    const waits = /^waiting ask 2\d{3}-\S+ \S+ · r2\n {2}And 2 \+ 2\?\n$/m;
+    for (const id of ["new", threads[0].id]) {
+      const { code, stdout } = await run(["show", id], { cwd });
+      expect([code, stdout]).toEqual([0, expect.stringMatching(waits)]);
+      expect((await jsonOf(["show", id], { cwd })).waiting).toMatchObject([{ id: "r2", type: "ask" }]);
+    }
+    expect((await run(["show", threads[0].id, "--kind", "ai_message"], { cwd })).stdout).not.toMatch(waits);
+    expect((await run(["show", "none"], { cwd })).stderr).toContain("none");
+  });
+
   test("threads, show, calls, rebuild, context and diff each give one JSON object", async () => {
     const cwd = await asked("What is (17 + 25) * 3?", "And times 3?");
     const { threads } = await jsonOf(["threads"], { cwd });

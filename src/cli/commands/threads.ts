@@ -1,11 +1,12 @@
 import { callIn } from "../../runtime/calls/find-call.ts";
 import type { EntryWindow, ThreadDetail, ThreadRow, ThreadRowPage } from "../../studio/contract.ts";
 import type { Entry } from "../../thread/entry.ts";
+import { HeddleError } from "../../thread/errors.ts";
 import type { JsonObject } from "../../thread/json.ts";
 import { CLIENT_OPTIONS, type CommandCall, defineCommand, oneOf, parseTime, wholeNumber } from "../command.ts";
 import { EXIT } from "../io.ts";
 import { contentText, count, indented, line, type Output, printTable, when } from "../output.ts";
-import { type StudioClient, withClient } from "../studio-client.ts";
+import { LocalStudioClient, type StudioClient, withClient } from "../studio-client.ts";
 import { messagesIn, pathOf } from "../studio-requests.ts";
 
 const DEFAULT_THREADS = 20;
@@ -108,7 +109,16 @@ export const show = defineCommand({
     withClient(call, {}, async (client) => {
       const { options, out } = call;
       const id = await client.threadId(call.args[0] ?? "");
-      const thread = await client.get<ThreadDetail>(pathOf(id));
+      const waiting = client instanceof LocalStudioClient ? await client.store.pending(id) : []; // a server does not list them
+      const thread = await client.get<ThreadDetail>(pathOf(id)).catch((error: unknown) => {
+        if (HeddleError.isInstance(error) && error.code === "thread_not_found" && waiting.length > 0) return undefined;
+        throw error;
+      });
+      if (thread === undefined) {
+        await out.info(out.paintError("bold", `${id} · no entries yet`));
+        await (out.isJson ? out.json({ entries: [], waiting }) : printWaiting(out, waiting));
+        return undefined;
+      }
       const [from, to] = windowOf(call, thread.rev);
       const isWanted = (entry: Entry): boolean => options.kind === undefined || options.kind.includes(entry.kind);
       if (options.follow === true) return followEntries(call, client, id, from, isWanted);
@@ -132,7 +142,8 @@ export const show = defineCommand({
           `There is no such entry ${from > to ? `from ${from} on` : `from ${from} to ${to}`}: the thread ends at ${thread.rev - 1}.`,
         );
       if (shown === 0 && thread.rev === 0) await out.info("The thread is empty.");
-      if (out.isJson) await out.json({ thread, entries });
+      if (out.isJson) await out.json({ thread, entries, ...(waiting.length > 0 && { waiting }) });
+      else if (options.kind === undefined && to === thread.rev - 1) await printWaiting(out, waiting);
       return undefined;
     }),
 });
@@ -185,6 +196,17 @@ async function followEntries(
   } finally {
     off();
     ended.abort();
+  }
+}
+
+type Commands = Awaited<ReturnType<LocalStudioClient["store"]["pending"]>>;
+
+/** Prints the commands that wait in the inbox of the thread. They come after its last entry. */
+async function printWaiting(out: Output, waiting: Commands): Promise<void> {
+  for (const { id, type, body, postedAt } of waiting) {
+    const facts = out.paint("dim", `${when(postedAt)} · ${id}`);
+    await out.data(`${out.paint("cyan", "waiting")} ${out.paint("bold", type)} ${facts}`);
+    await out.data(indented(body["content"] === undefined ? JSON.stringify(body) : contentText(body["content"])));
   }
 }
 
