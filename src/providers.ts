@@ -17,7 +17,8 @@ export type {
 } from "./providers/ai-sdk/types.ts";
 export type { CacheOption } from "./providers/cache.ts";
 export { ProviderError } from "./providers/error.ts";
-export { type ProviderApi, RULES, type Rule, type RuleId } from "./providers/rules.ts";
+export type { ProviderApi } from "./providers/message-parts.ts";
+export { RULES, type Rule, type RuleId } from "./providers/rules.ts";
 export { type Violation, validateMessages } from "./providers/validate.ts";
 export {
   type AnthropicBlock,

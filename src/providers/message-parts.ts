@@ -4,6 +4,7 @@ import {
   type Content,
   type FileContentPart,
   fileNote,
+  type Message,
   type Part,
   type PartMetadata,
   type TextContentPart,
@@ -12,7 +13,11 @@ import {
   type ToolMessage,
   type ToolSpec,
 } from "../thread/message.ts";
+import { imageOf } from "../thread/messages/file-part.ts";
 import { fileUnsendable } from "./error.ts";
+
+/** The wire formats whose rules are known. */
+export type ProviderApi = "openai-chat" | "openai-responses" | "anthropic" | "gemini";
 
 /** A part of an assistant message. A call is a part too, so that all parts form one ordered list. */
 export type AssistantPart = Exclude<Part, ToolCallPosition> | { readonly type: "call"; readonly call: ToolCall };
@@ -141,7 +146,62 @@ export function sourceOf({ data }: FileContentPart): FileSource {
 /** Returns the URL of a file, or a data URL with its bytes. */
 export function urlOf(part: FileContentPart): string {
   const source = sourceOf(part);
-  return "url" in source ? source.url : `data:${part.mediaType};base64,${source.base64}`;
+  return "url" in source ? source.url : `data:${mediaTypeOf(part)};base64,${source.base64}`;
+}
+
+const OPENAI_FILES = /^(image\/(jpeg|png|gif|webp)|application\/pdf)$/;
+const GEMINI_FILES =
+  /^(image\/(jpeg|png|webp|heic|heif)|(audio|video|text)\/.+|application\/(pdf|json|xml|rtf|x-(javascript|typescript|python-code)))$/;
+
+/** The media types of files that each API takes, and each package of the AI SDK for its own API. */
+const FILE_TYPES = {
+  "openai-chat": /^(image\/(jpeg|png|gif|webp)|application\/pdf|audio(\/(wav|mp3|mpeg|\*))?)$/,
+  "openai-responses": OPENAI_FILES,
+  openai: OPENAI_FILES,
+  anthropic: /^(image\/(jpeg|png|gif|webp)|application\/pdf|text\/plain)$/,
+  gemini: GEMINI_FILES,
+  google: GEMINI_FILES,
+} satisfies { [api in FileTaker]: RegExp };
+
+/** An API, or a package of the AI SDK for it. */
+export type FileTaker = ProviderApi | MetadataOwner;
+
+/** Whether the file is of a type that an API takes. */
+function takesFile(part: FileContentPart, api: FileTaker): boolean {
+  const type = mediaTypeOf(part);
+  const isUrl = !("base64" in part.data);
+  // The server reads the type of an image from its URL. Only Gemini requires it in the request.
+  if (isUrl && /^image(\/\*?)?$/.test(type)) return api !== "gemini";
+  // OpenAI's servers download documents of many types.
+  return FILE_TYPES[api].test(type) || (api === "openai-responses" && isUrl && familyOf(part) !== "image");
+}
+
+/** The media type as APIs know it. Where the type of an image is open, its bytes decide. */
+export function mediaTypeOf({ mediaType, data }: FileContentPart): string {
+  if (mediaType === "image/jpg") return "image/jpeg";
+  return ("base64" in data && /^image(\/\*?)?$/.test(mediaType) && imageOf(data.base64)) || mediaType;
+}
+
+/** The messages with a short text in place of each file that is not taken. The same list if all are taken. */
+export function withFileNotes(
+  messages: readonly Message[],
+  isTaken: (file: FileContentPart) => boolean,
+): readonly Message[] {
+  const isLeftOut = (part: Part): part is FileContentPart => part.type === "file" && !isTaken(part);
+  const made = messages.map((message): Message => {
+    if (message.role === "system" || typeof message.content === "string") return message;
+    if (!message.content.some(isLeftOut)) return message;
+    const content = message.content.map(
+      (part): Part => (isLeftOut(part) ? { type: "text", text: fileNote(part) } : part),
+    );
+    return { ...message, content };
+  });
+  return made.some((message, index) => message !== messages[index]) ? made : messages;
+}
+
+/** The messages without the files that an API refuses for their type. One such file would end the conversation. */
+export function messagesFor(api: FileTaker, messages: readonly Message[]): readonly Message[] {
+  return withFileNotes(messages, (file) => takesFile(file, api));
 }
 
 /** Returns the first half of a media type: `image` for `image/png`. */

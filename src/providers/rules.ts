@@ -7,9 +7,7 @@ import {
   type TextContentPart,
   type ToolCall,
 } from "../thread/message.ts";
-
-/** The wire formats whose rules are known. */
-export type ProviderApi = "openai-chat" | "openai-responses" | "anthropic" | "gemini";
+import type { ProviderApi } from "./message-parts.ts";
 
 /** A rule that a list of messages must follow for some providers. */
 export interface Rule {

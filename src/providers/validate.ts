@@ -1,6 +1,7 @@
 import type { Message } from "../thread/message.ts";
 import { unknownProvider } from "./error.ts";
-import { EVERY_PROVIDER, type ProviderApi, RULES, type RuleId } from "./rules.ts";
+import type { ProviderApi } from "./message-parts.ts";
+import { EVERY_PROVIDER, RULES, type RuleId } from "./rules.ts";
 
 /** A violated rule, and the first message that violates it. */
 export interface Violation {

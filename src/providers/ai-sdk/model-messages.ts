@@ -1,7 +1,6 @@
-import { type Content, type FileContentPart, fileNote, type Message, type ToolCall } from "../../thread/message.ts";
+import type { Message, ToolCall } from "../../thread/message.ts";
 import { approvalFromMetadata, writeApprovalRequest, writeApprovalResponse } from "../../thread/messages/approval.ts";
-import { familyOf, sourceOf } from "../message-parts.ts";
-import { type AISDKOptions, checkPromptInput, promptOf } from "./prompt.ts";
+import { type AISDKOptions, toAISDKPrompt } from "./prompt.ts";
 import type { AISDKAssistantPart, AISDKMessage, AISDKToolResult } from "./types.ts";
 
 /** A message in the format that the AI SDK functions `generateText` and `streamText` accept. */
@@ -47,17 +46,14 @@ export function toModelPrompt(messages: readonly Message[], options: AISDKOption
 }
 
 /**
- * The messages for the functions of the AI SDK, including system messages. With a `provider`, a file of a kind that its
- * package refuses becomes a note. `generateText` of AI SDK 7 requires those as
+ * The messages for the functions of the AI SDK, including system messages. `generateText` of AI SDK 7 requires those as
  * `instructions`: use toModelPrompt there. To call a model directly, use toAISDKPrompt.
  *
  * @example
  * console.log(toModelMessages([{ role: "user", content: "Hi" }])); // [ { role: 'user', content: 'Hi' } ]
  */
 export function toModelMessages(messages: readonly Message[], options: AISDKOptions = {}): ModelMessage[] {
-  checkPromptInput(messages, options);
-  const prompt = promptOf(withFileNotes(messages, options.provider), options);
-  const made = prompt.map((message): ModelMessage => {
+  const made = toAISDKPrompt(messages, options).map((message): ModelMessage => {
     if (message.role !== "user" && message.role !== "assistant") return message;
     const text = onlyText(message.content);
     return text === undefined ? message : { role: message.role, content: text };
@@ -97,44 +93,4 @@ function onlyText(content: readonly AISDKAssistantPart[]): string | undefined {
   const [first, ...others] = content;
   const plain = first?.type === "text" && first.providerOptions === undefined && others.length === 0;
   return plain ? first.text : undefined;
-}
-
-type Provider = NonNullable<AISDKOptions["provider"]>;
-
-/**
- * Replaces files that the provider's package refuses with a text note. The package throws for each such file, so one
- * file would end the conversation.
- */
-function withFileNotes(messages: readonly Message[], provider: Provider | undefined): readonly Message[] {
-  if (provider === undefined) return messages;
-  return messages.map(
-    (message) =>
-      typeof message.content === "string"
-        ? message
-        : ({ ...message, content: contentWithFileNotes(message.content, provider) } as Message), // the copy has the same role, so the type fits
-  );
-}
-
-function contentWithFileNotes(parts: Exclude<Content, string>, provider: Provider): Content {
-  return parts.map((part) =>
-    part.type !== "file" || takesFile(part, provider) ? part : { type: "text", text: fileNote(part) },
-  );
-}
-
-/** Whether the provider's package sends a file of this media type. Google's package sends every file. */
-function takesFile(part: FileContentPart, provider: Provider): boolean {
-  const { mediaType } = part;
-  const isDocument = familyOf(part) === "image" || mediaType === "application/pdf";
-  switch (provider) {
-    case "openai":
-      return isDocument;
-    case "openai-chat":
-      return isDocument || (familyOf(part) === "audio" && "base64" in sourceOf(part));
-    case "anthropic":
-      return isDocument || mediaType === "text/plain";
-    case "google":
-      return true;
-    default:
-      return provider satisfies never;
-  }
 }

@@ -16,6 +16,8 @@ import {
   argumentsObject,
   assistantParts,
   type MetadataOwner,
+  mediaTypeOf,
+  messagesFor,
   partsOf,
   sourceOf,
   thaw,
@@ -38,7 +40,8 @@ const NAMES: OptionNames<AISDKOptions> = { provider: true, cache: true, stored: 
 export interface AISDKOptions {
   /**
    * Leaves out content that this provider cannot read: thinking that it did not sign, and calls that another provider ran.
-   * OpenAI's Chat API ("openai-chat") can hold neither. Not every provider package does this. Default: everything is kept.
+   * OpenAI's Chat API ("openai-chat") can hold neither. Not every provider package does this. A file of a type that the
+   * provider refuses becomes a short text. Default: everything is kept.
    */
   readonly provider?: MetadataOwner | "openai-chat" | undefined;
   /**
@@ -60,10 +63,11 @@ export interface AISDKOptions {
  */
 export function toAISDKPrompt(messages: readonly Message[], options: AISDKOptions = {}): AISDKMessage[] {
   checkPromptInput(messages, options);
-  return promptOf(messages, options);
+  const { provider } = options;
+  return promptOf(provider === undefined ? messages : messagesFor(provider, messages), options);
 }
 
-/** Like `toAISDKPrompt`, for input that `checkPromptInput` has accepted. */
+/** Like `toAISDKPrompt`, for input that has been checked. Keeps every file. */
 export function promptOf(messages: readonly Message[], options: AISDKOptions): AISDKMessage[] {
   const indexed = messages.map((message, index) => ({ message, index }));
   const groups = groupAdjacent(indexed, (a, b) => a.message.role === "tool" && b.message.role === "tool");
@@ -76,7 +80,7 @@ export function promptOf(messages: readonly Message[], options: AISDKOptions): A
 }
 
 /** Throws on unknown options, on an unknown provider, and on messages of another format. */
-export function checkPromptInput(messages: readonly Message[], options: AISDKOptions): void {
+function checkPromptInput(messages: readonly Message[], options: AISDKOptions): void {
   refuseUnknownOptions("toAISDKPrompt", options, NAMES);
   if (options.provider !== undefined && !PROVIDERS.includes(options.provider)) {
     throw unknownProvider(PROVIDERS, options.provider);
@@ -203,7 +207,7 @@ function filePart(part: FileContentPart): AISDKFile {
       ? { type: "url" as const, url: parsedUrl(source.url) }
       : { type: "data" as const, data: source.base64 };
   const filename = part.filename === undefined ? {} : { filename: part.filename };
-  return { type: "file", mediaType: part.mediaType, ...filename, data, ...optionsOf(part) };
+  return { type: "file", mediaType: mediaTypeOf(part), ...filename, data, ...optionsOf(part) };
 }
 
 function parsedUrl(url: string): URL {

@@ -18,6 +18,8 @@ import {
   type FileSource,
   familyOf,
   functionTools,
+  mediaTypeOf,
+  messagesFor,
   metadataOf,
   partsOf,
   sourceOf,
@@ -108,10 +110,11 @@ interface PlacedBlock {
  * console.log(body.system?.[0]?.cache_control); // { type: 'ephemeral' }
  */
 export function toAnthropic(
-  messages: readonly Message[],
+  list: readonly Message[],
   tools: readonly ToolSpec[] = [],
   options: AnthropicOptions = {},
 ): AnthropicBody {
+  const messages = messagesFor("anthropic", list);
   const system = messages.flatMap((message) => (message.role === "system" ? [textOf(message.content)] : []));
   const placed = groupAdjacent(messages.flatMap(place), (a, b) => a.role === b.role).flatMap(resultsFirst);
   const body = { system, placed: trimmed(placed), tools: functionTools(tools).map(toolOf) };
@@ -277,7 +280,7 @@ function toolResult(message: ToolMessage): AnthropicToolResult {
 function anthropicFile(part: FileContentPart, place: "message" | "result"): AnthropicFile | AnthropicText {
   const source = sourceOf(part);
   const title = place === "result" || part.filename === undefined ? {} : { title: part.filename };
-  if (familyOf(part) === "image") return { type: "image", source: binary(source, part.mediaType) };
+  if (familyOf(part) === "image") return { type: "image", source: binary(source, mediaTypeOf(part)) };
   if (part.mediaType === "application/pdf") {
     return { type: "document", source: binary(source, part.mediaType), ...title };
   }

@@ -11,6 +11,8 @@ import {
   argumentsObject,
   assistantParts,
   functionTools,
+  mediaTypeOf,
+  messagesFor,
   partsOf,
   sourceOf,
   textField,
@@ -79,10 +81,11 @@ const SKIP_VALIDATION = "skip_thought_signature_validator";
  * console.log(contents); // [ { role: 'user', parts: [ { text: 'Hi' } ] } ]
  */
 export function toGemini(
-  messages: readonly Message[],
+  list: readonly Message[],
   tools: readonly ToolSpec[] = [],
   options: GeminiOptions = {},
 ): GeminiBody {
+  const messages = messagesFor("gemini", list);
   const system = messages.flatMap((message) => (message.role === "system" ? [{ text: message.content }] : []));
   const contents = groupAdjacent(messages, areOneContent).map(contentOf);
   const own = functionTools(tools);
@@ -175,9 +178,10 @@ function modelPart(part: AssistantPart): readonly GeminiPart[] {
 
 function geminiFile(part: FileContentPart): GeminiFile {
   const source = sourceOf(part);
+  const mimeType = mediaTypeOf(part);
   return "url" in source
-    ? { fileData: { mimeType: part.mediaType, fileUri: source.url } }
-    : { inlineData: { mimeType: part.mediaType, data: source.base64 } };
+    ? { fileData: { mimeType, fileUri: source.url } }
+    : { inlineData: { mimeType, data: source.base64 } };
 }
 
 function functionResponse(message: ToolMessage): GeminiPart {

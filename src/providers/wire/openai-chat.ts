@@ -14,6 +14,7 @@ import {
   assistantParts,
   familyOf,
   functionTools,
+  messagesFor,
   partsOf,
   sourceOf,
   textField,
@@ -52,7 +53,8 @@ export interface OpenAIChatBody {
  * const { messages } = toOpenAIChat([{ role: "user", content: "Hi" }]);
  * console.log(messages); // [ { role: 'user', content: 'Hi' } ]
  */
-export function toOpenAIChat(messages: readonly Message[], tools: readonly ToolSpec[] = []): OpenAIChatBody {
+export function toOpenAIChat(list: readonly Message[], tools: readonly ToolSpec[] = []): OpenAIChatBody {
+  const messages = messagesFor("openai-chat", list);
   const groups = groupAdjacent(messages, (a, b) => a.role === "tool" && b.role === "tool");
   const body = { messages: groups.flatMap((group) => [...group.flatMap(messageOf), ...filesBehind(group)]) };
   const own = functionTools(tools);

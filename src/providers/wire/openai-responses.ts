@@ -16,6 +16,7 @@ import {
   assistantParts,
   familyOf,
   functionTools,
+  messagesFor,
   partsOf,
   sourceOf,
   textField,
@@ -64,7 +65,7 @@ export interface OpenAIResponsesBody {
  * console.log(input.length); // 2
  */
 export function toOpenAIResponses(messages: readonly Message[], tools: readonly ToolSpec[] = []): OpenAIResponsesBody {
-  const input = messages.flatMap(itemsOf);
+  const input = messagesFor("openai-responses", messages).flatMap(itemsOf);
   const own = functionTools(tools);
   return { input, ...(own.length === 0 ? {} : { tools: own.map(toolOf) }), store: false };
 }

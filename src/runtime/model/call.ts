@@ -13,7 +13,16 @@ import type { RuntimePorts } from "../ports.ts";
 import { AnswerBuilder, finishAnswer, type ModelDelta } from "./answer.ts";
 import { classifyModelError, ModelError } from "./failure.ts";
 import { type FetchedFiles, type ReadBlob, withFetchedFiles } from "./files.ts";
-import { filesLeftOut, isOn, isUnsupported, planThinking, promptFor, type ThinkingPlan, withNotes } from "./prompt.ts";
+import {
+  filesLeftOut,
+  isOn,
+  isUnsupported,
+  planThinking,
+  promptFor,
+  type ThinkingPlan,
+  withKnownFiles,
+  withNotes,
+} from "./prompt.ts";
 import { estimateBytes, fieldsIn, plainText, rawPart, warningText } from "./provider-values.ts";
 import { callSettings, isStored, type ModelSettings, type ModelSpec, specOf } from "./specification.ts";
 
@@ -122,7 +131,9 @@ async function callWithFiles(
   const { call, wait } = run;
   const { model, cache, streaming } = call;
   const shared = { ...callSettings(model, spec, settings, call.tools), abortSignal: wait.signal };
-  const lists = [messages, ...withNotes(messages)];
+  const known = withKnownFiles(model, messages, settings);
+  if (known !== messages) warnOfFiles(call, messages, known);
+  const lists = [known, ...withNotes(known)];
   for (const [at, list] of lists.entries()) {
     const prompt = promptFor(model, spec, list, {
       ...(cache !== undefined && { cache }),
@@ -135,13 +146,15 @@ async function callWithFiles(
     } catch (error) {
       const next = lists[at + 1];
       if (next === undefined || !isUnsupported(error)) throw error;
-      const types = filesLeftOut(list, next).join(", ");
-      warnOf(
-        call,
-        `the package of ${model.provider} cannot take these files (${types}). The model gets notes in their place.`,
-      );
+      warnOfFiles(call, list, next);
     }
   }
+}
+
+function warnOfFiles(call: ModelCall, before: readonly Message[], after: readonly Message[]): void {
+  const types = filesLeftOut(before, after).join(", ");
+  const { provider } = call.model;
+  warnOf(call, `the package of ${provider} cannot take these files (${types}). The model gets notes in their place.`);
 }
 
 type Options = Parameters<ProviderModel["doStream"]>[0];

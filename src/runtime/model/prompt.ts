@@ -1,13 +1,18 @@
 import { metadataKey, type ProviderModel, qualifiedModelName } from "../../agent/definition/language-model.ts";
-import { type AISDKOptions, toAISDKPrompt } from "../../providers/ai-sdk/prompt.ts";
+import { type AISDKOptions, promptOf } from "../../providers/ai-sdk/prompt.ts";
 import type { AISDKAssistantPart, AISDKProviderOptions } from "../../providers/ai-sdk/types.ts";
-import type { MetadataOwner } from "../../providers/message-parts.ts";
-import { assistantParts, familyOf, partsOf } from "../../providers/message-parts.ts";
+import {
+  assistantParts,
+  familyOf,
+  type MetadataOwner,
+  messagesFor,
+  partsOf,
+  withFileNotes,
+} from "../../providers/message-parts.ts";
 import { readableParts } from "../../providers/thinking.ts";
 import { isPlainObject, type JsonObject } from "../../thread/json.ts";
 import {
   type AssistantMessage,
-  type Content,
   canReadProviderCall,
   type FileContentPart,
   fileNote,
@@ -35,13 +40,11 @@ export function promptFor(
   };
   const name = qualifiedModelName(model);
   const readable = messages.map((message) => withReadableCalls(model, message));
-  const prompt = toAISDKPrompt(withChatResults(model, readable), options).flatMap(
-    (message): readonly PromptMessage[] => {
-      if (message.role !== "assistant") return [message];
-      const content = message.content.flatMap((part) => ownPart(part, name));
-      return content.length === 0 ? [] : [{ ...message, content }]; // no provider takes a message without content
-    },
-  );
+  const prompt = promptOf(withChatResults(model, readable), options).flatMap((message): readonly PromptMessage[] => {
+    if (message.role !== "assistant") return [message];
+    const content = message.content.flatMap((part) => ownPart(part, name));
+    return content.length === 0 ? [] : [{ ...message, content }]; // no provider takes a message without content
+  });
   return spec.prompt(prompt);
 }
 
@@ -125,6 +128,20 @@ export function isUnsupported(error: unknown): boolean {
   return error instanceof Error && error.name === "AI_UnsupportedFunctionalityError";
 }
 
+/**
+ * The messages without the files that a known provider refuses for their type. Packages send most of them, and the refusal
+ * would end the conversation. The package of OpenAI has an option to send any file.
+ */
+export function withKnownFiles(
+  { provider, modelId }: Pick<ProviderModel, "provider" | "modelId">,
+  messages: readonly Message[],
+  { providerOptions }: ModelSettings,
+): readonly Message[] {
+  const owner = metadataKey({ provider, modelId });
+  if (!isKnown(owner) || providerOptions?.[owner]?.["passThroughUnsupportedFiles"] === true) return messages;
+  return messagesFor(owner === "openai" && isChat({ provider }) ? "openai-chat" : owner, messages);
+}
+
 /** Files that most packages take, then files that nearly all take, then none. */
 const SUPPORTED_FILES: readonly ((file: FileContentPart) => boolean)[] = [
   ({ mediaType, data }) =>
@@ -140,8 +157,8 @@ export function withNotes(messages: readonly Message[]): readonly (readonly Mess
   if (messages.every((message) => filesOf(message).length === 0)) return lists;
   for (const isTaken of SUPPORTED_FILES) {
     const before = lists.at(-1) ?? messages;
-    const list = before.map((message) => withoutFiles(message, isTaken));
-    if (list.some((message, index) => message !== before[index])) lists.push(list);
+    const list = withFileNotes(before, isTaken);
+    if (list !== before) lists.push(list);
   }
   return lists;
 }
@@ -154,16 +171,6 @@ export function filesLeftOut(before: readonly Message[], after: readonly Message
 
 function filesOf({ content }: Message): readonly FileContentPart[] {
   return typeof content === "string" ? [] : content.filter((part) => part.type === "file");
-}
-
-function withoutFiles(message: Message, isTaken: (file: FileContentPart) => boolean): Message {
-  if (message.role === "system" || typeof message.content === "string") return message;
-  const isLeftOut = (part: Part): part is FileContentPart => part.type === "file" && !isTaken(part);
-  if (!message.content.some(isLeftOut)) return message;
-  const content: Content = message.content.map(
-    (part): Part => (isLeftOut(part) ? { type: "text", text: fileNote(part) } : part),
-  );
-  return { ...message, content };
 }
 
 /** Messages and settings that the provider accepts, and warnings about changes that the caller should know. */

@@ -15,7 +15,7 @@ import { parseStructure } from "../../thread/messages/to-messages.ts";
 import { Thread } from "../../thread/thread.ts";
 import type { TokenCounter } from "../../tokens/counter.ts";
 import type { AnswerBuilder } from "../model/answer.ts";
-import { planThinking, promptFor } from "../model/prompt.ts";
+import { planThinking, promptFor, withKnownFiles } from "../model/prompt.ts";
 import { fieldsIn, plainObject, plainText } from "../model/provider-values.ts";
 import { isStored, type ModelSettings, specOf } from "../model/specification.ts";
 import { type RuntimePorts, systemRuntimePorts } from "../ports.ts";
@@ -272,7 +272,7 @@ function projected(
   }) as ModelSettings; // of the specification
   const isStale = meta.view.thinkingStale !== undefined;
   const plan = planThinking({ model, messages, settings, isStale });
-  const prompt = promptFor(model, specOf(model), plan.messages, {
+  const prompt = promptFor(model, specOf(model), withKnownFiles(model, plan.messages, settings), {
     ...(cache !== undefined && { cache }),
     stored: isStored(model, settings),
   });

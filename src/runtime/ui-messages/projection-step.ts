@@ -15,7 +15,7 @@ import type { OptionNames } from "../../thread/options.ts";
 import { Thread } from "../../thread/thread.ts";
 import type { TokenCounter } from "../../tokens/counter.ts";
 import { ignoreErrorsOf, systemWarn, warnOnce } from "../callbacks.ts";
-import { bindsThinking, planThinking, type ThinkingModel } from "../model/prompt.ts";
+import { bindsThinking, planThinking, type ThinkingModel, withKnownFiles } from "../model/prompt.ts";
 import type { ModelSettings } from "../model/specification.ts";
 import { checkUIOptions } from "../option-names.ts";
 import { toolSpecsOf } from "../tools/schemas.ts";
@@ -127,7 +127,7 @@ export function projectionStep(options: ProjectionStepOptions = {}): ProjectionS
     const projection = log.project();
     const { isBare, providerOptions, warnings } = stepThinking(step.model, projection, options, log.hasThinking);
     for (const warning of warnings) warn(warning);
-    const all = shownOf(log, projection) as M[]; // the caller's messages, and new ones of the same shape
+    const all = shownOf(log, sendable(step.model, projection, options)) as M[]; // the caller's messages, and new ones of the same shape
     const shown = isBare ? all.flatMap((message) => withoutReasoning(message) ?? []) : all;
     return {
       messages: [...lead, ...shown],
@@ -223,6 +223,13 @@ function shownOf(log: ModelLog, { messages, provenance }: Projection): readonly 
   }
   flush();
   return shown;
+}
+
+/** Files that the model is known to refuse are notes. A model given by its name is not changed. */
+function sendable(model: StepModel, projection: Projection, { providerOptions }: StepSettings): Projection {
+  if (typeof model === "string") return projection;
+  const settings = providerOptions === undefined ? {} : { providerOptions };
+  return { ...projection, messages: withKnownFiles(model, projection.messages, settings) };
 }
 
 function isUnchanged(

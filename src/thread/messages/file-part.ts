@@ -35,12 +35,12 @@ function first(field: Field, ...names: readonly string[]): string | undefined {
 }
 
 /** The media type of an image, detected from the start of its base64. */
-function imageOf(source: string): string | undefined {
-  const [, kind] = Object.entries(IMAGES).find(([sign]) => source.startsWith(sign)) ?? [];
+export function imageOf(source: string): string | undefined {
+  const [kind] = Object.entries(IMAGES).find(([, sign]) => sign.test(source)) ?? [];
   return kind && `image/${kind}`;
 }
 
-const IMAGES = { iVBORw: "png", "/9j/": "jpeg", R0lGOD: "gif", UklGR: "webp" };
+const IMAGES = { png: /^iVBORw/, jpeg: /^\/9j\//, gif: /^R0lGOD/, webp: /^UklGR/, heic: /^AAAA..Z0eXBoZWlj/ };
 
 export function fileUrl({ data, mediaType }: FileContentPart): string {
   if ("url" in data) return data.url;

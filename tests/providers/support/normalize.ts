@@ -48,29 +48,16 @@ function withoutFilledSignatures(value: JsonValue): JsonValue {
  *
  * - openai-chat: a result made of parts is sent as the JSON text of the AI SDK's own parts, bytes of images included. We
  *   send its text, and its images as a user message behind the results.
- * - openai-chat, openai-responses: a file of a kind they do not take makes the package throw. We send a short text instead,
- *   so that a conversation that began with another provider goes on.
  */
 export function comparable(api: ProviderApi, messages: readonly Message[]): boolean {
   switch (api) {
     case "openai-chat":
-      return (
-        messages.every(isTakenByOpenAI) &&
-        !messages.some(({ role, content }) => role === "tool" && typeof content !== "string")
-      );
+      return !messages.some(({ role, content }) => role === "tool" && typeof content !== "string");
     case "openai-responses":
-      return messages.every(isTakenByOpenAI);
     case "anthropic":
     case "gemini":
       return true;
     default:
       return api satisfies never;
   }
-}
-
-function isTakenByOpenAI({ content }: Message): boolean {
-  return (
-    typeof content === "string" ||
-    content.every((part) => part.type !== "file" || /^image\/|^application\/pdf$/.test(part.mediaType))
-  );
 }

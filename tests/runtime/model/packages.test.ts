@@ -159,3 +159,38 @@ describe("warnings of a package", () => {
     await expect(callModel(call)).rejects.toThrow(RangeError);
   });
 });
+
+describe("files that a known provider refuses for their type, which packages would send or throw for", () => {
+  const file = (mediaType: string) => ({ type: "file", mediaType, data: { base64: "AQID" } }) as const;
+  const types = ["image/heic", "image/svg+xml", "text/csv", "application/zip"];
+
+  async function sentBy(provider: string, settings = {}): Promise<readonly string[]> {
+    const model = says([finish], { provider });
+    const warnings: string[] = [];
+    const messages: readonly Message[] = [{ role: "user", content: types.map(file) }];
+    const onWarning = (warning: string): void => void warnings.push(warning);
+    await callModel({ ...callOf(model, { messages }), settings, onWarning });
+    const prompt = JSON.stringify(model.calls[0]?.prompt);
+    const isNote = (type: string) => prompt.includes(`(${type}) that cannot be shown here`);
+    const left = types.filter(isNote);
+    expect(warnings.filter((warning) => warning.includes("cannot take these files"))).toEqual(
+      left.length === 0 ? [] : [expect.stringContaining(`(${left.join(", ")})`)],
+    );
+    return types.filter((type) => !isNote(type));
+  }
+
+  test.each([
+    ["anthropic.messages", []],
+    ["openai.responses", []],
+    ["openai.chat", []],
+    ["google.generative-ai", ["image/heic", "text/csv"]],
+    ["local.chat", types],
+  ])("%s is sent only %j, and the caller is warned of the others", async (provider, sent) => {
+    expect(await sentBy(provider)).toEqual(sent);
+  });
+
+  test("OpenAI is sent all if the call has its package pass them", async () => {
+    const providerOptions = { openai: { passThroughUnsupportedFiles: true } };
+    expect(await sentBy("openai.responses", { providerOptions })).toEqual(types);
+  });
+});

@@ -9,6 +9,7 @@ import {
   ToolLoopAgent,
   tool,
   type UIMessage,
+  wrapLanguageModel,
 } from "ai";
 import { memoryStore, project, type Thread, type ThreadStore } from "heddle";
 import { threadLoop, toUIMessages } from "heddle/ai-sdk";
@@ -398,6 +399,18 @@ describe("what the model is shown", () => {
       "assistant",
     ]);
     expect(model.requests.at(-1)?.messages).toHaveLength(7);
+  });
+
+  test("a file that the provider of the model refuses is a text for the model, and whole in the log", async () => {
+    const store = memoryStore();
+    const model = scriptedModel(["A photo."]);
+    const loop = threadLoop({ store, threadId });
+    await generateText({
+      model: loop.model(wrapLanguageModel({ model, middleware: {}, providerId: "anthropic.messages" })),
+      messages: [{ role: "user", content: [{ type: "file", mediaType: "image/heic", data: "aGVsbG8=" }] }],
+    });
+    expect(JSON.stringify(model.requests[0]?.options["prompt"])).toContain("(image/heic) that cannot be shown here");
+    expect(JSON.stringify((await threadOf({ store })).at(0)?.payload)).toContain("aGVsbG8=");
   });
 
   test("a ToolLoopAgent works with it", async () => {

@@ -359,6 +359,28 @@ describe("a step without a policy", () => {
     expect(warnings).toEqual([expect.stringMatching(/window of anthropic:unheard-of: .* 32000 tokens/)]);
   });
 
+  test("has a text in place of a file that its provider refuses, also in a result", async () => {
+    const file = { type: "file", mediaType: "image/heic", data: "aGVsbG8=" } as const;
+    const data = { ...file, data: { type: "data", data: "aGVsbG8=" } } as const;
+    const named = { toolCallId: "c1", toolName: "read" };
+    const messages: ModelMessage[] = [
+      { role: "user", content: [{ type: "text", text: "See." }, file] },
+      { role: "assistant", content: [{ type: "tool-call", ...named, input: {} }] },
+      { role: "tool", content: [{ type: "tool-result", ...named, output: { type: "content", value: [data] } }] },
+      { role: "user", content: "And?" },
+    ];
+    const shown = async (provider: string) => {
+      const model = { provider, modelId: "claude-sonnet-4-5" };
+      const step = { model, messages, initialMessages: messages, steps: [] };
+      return (await projectionStep({ warn: () => undefined })(step)).messages;
+    };
+    expect(await shown("local")).toEqual(messages);
+    const sent = await shown("anthropic.messages");
+    expect(JSON.stringify(sent).match(/\(image\/heic\) that cannot be shown here/g)).toHaveLength(2);
+    expect(sent[1]).toBe(messages[1]);
+    expect(sent[3]).toBe(messages[3]);
+  });
+
   test("shortens a result that is larger than the window", async () => {
     const model = scriptedModel([{ calls: [{ name: "read", arguments: { page: 1 } }] }, "Read."]);
     const huge = tool({ ...read, execute: () => "word ".repeat(100_000) });
