@@ -135,6 +135,9 @@ export function thawObject(value: JsonObject): { [key: string]: MutableJson | un
   );
 }
 
+/** How exactly OpenAI looks at an image. */
+export type ImageDetail = "auto" | "low" | "high";
+
 /** The bytes of a file, as a URL or base64. */
 export type FileSource = { readonly url: string } | { readonly base64: string };
 

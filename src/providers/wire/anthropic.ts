@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from "../../thread/json.ts";
+import type { JsonObject } from "../../thread/json.ts";
 import {
   type FileContentPart,
   fileNote,
@@ -30,19 +30,22 @@ import { readableParts } from "../thinking.ts";
 
 type Cached = { readonly cache_control?: { readonly type: "ephemeral" } };
 
-/** A text block of the Messages API. */
-export type AnthropicText = Cached & { readonly type: "text"; readonly text: string; readonly citations?: JsonValue };
+/** A text block of the Messages API. Only Anthropic reads the citations, so their type is open. */
+export type AnthropicText = Cached & { readonly type: "text"; readonly text: string; readonly citations?: never[] };
 
-type Source =
+type Source<MediaType> =
   | { readonly type: "url"; readonly url: string }
-  | { readonly type: "base64"; readonly media_type: string; readonly data: string }
-  | { readonly type: "text"; readonly media_type: "text/plain"; readonly data: string };
+  | { readonly type: "base64"; readonly media_type: MediaType; readonly data: string };
+
+type ImageType = "image/jpeg" | "image/png" | "image/gif" | "image/webp";
+
+type TextSource = { readonly type: "text"; readonly media_type: "text/plain"; readonly data: string };
 
 /** An image or document block. */
 export type AnthropicFile = Cached &
   (
-    | { readonly type: "image"; readonly source: Source }
-    | { readonly type: "document"; readonly source: Source; readonly title?: string }
+    | { readonly type: "image"; readonly source: Source<ImageType> }
+    | { readonly type: "document"; readonly source: Source<"application/pdf"> | TextSource; readonly title?: string }
   );
 
 /** A thinking block, which only Claude can read. */
@@ -62,7 +65,7 @@ export type AnthropicToolUse = Cached & {
 export type AnthropicToolResult = Cached & {
   readonly type: "tool_result";
   readonly tool_use_id: string;
-  readonly content: string | readonly (AnthropicText | AnthropicFile)[];
+  readonly content: string | (AnthropicText | AnthropicFile)[];
   readonly is_error?: true;
 };
 
@@ -72,14 +75,14 @@ export type AnthropicBlock = AnthropicText | AnthropicFile | AnthropicThinking |
 /** One message of a Messages request. */
 export interface AnthropicMessage {
   readonly role: "user" | "assistant";
-  readonly content: readonly AnthropicBlock[];
+  readonly content: AnthropicBlock[];
 }
 
 /** A tool of a Messages request. */
 export type AnthropicTool = Cached & {
   readonly name: string;
   readonly description?: string;
-  readonly input_schema: JsonObject;
+  readonly input_schema: { readonly type: "object"; readonly required?: string[]; readonly [field: string]: unknown };
 };
 
 /** Where `toAnthropic` places cache breakpoints. */
@@ -90,9 +93,9 @@ export interface AnthropicOptions {
 
 /** The fields of a Messages request that `toAnthropic` makes. */
 export interface AnthropicBody {
-  readonly system?: readonly AnthropicText[];
-  readonly messages: readonly AnthropicMessage[];
-  readonly tools?: readonly AnthropicTool[];
+  readonly system?: AnthropicText[];
+  readonly messages: AnthropicMessage[];
+  readonly tools?: AnthropicTool[];
 }
 
 /** A block, with the role and index of the message it comes from. */
@@ -124,9 +127,9 @@ export function toAnthropic(
 }
 
 interface Parts {
-  readonly system: readonly AnthropicText[];
+  readonly system: AnthropicText[];
   readonly placed: readonly PlacedBlock[];
-  readonly tools: readonly AnthropicTool[];
+  readonly tools: AnthropicTool[];
 }
 
 function place(message: Message, index: number): readonly PlacedBlock[] {
@@ -163,7 +166,7 @@ function withMarks({ system, placed, tools }: Parts, cache: CacheOption): Parts 
   };
 }
 
-function markLast<T extends object>(items: readonly T[]): readonly T[] {
+function markLast<T extends object>(items: readonly T[]): T[] {
   return items.map((item, index) => (index === items.length - 1 ? mark(item) : item));
 }
 
@@ -188,7 +191,11 @@ function textOf(text: string): AnthropicText {
 }
 
 function toolOf({ name, description, inputSchema }: ToolSpec): AnthropicTool {
-  return { name, ...(description === undefined ? {} : { description }), input_schema: inputSchema };
+  return {
+    name,
+    ...(description === undefined ? {} : { description }),
+    input_schema: inputSchema as AnthropicTool["input_schema"],
+  }; // the arguments of a tool are an object
 }
 
 /** Returns the blocks of one message. System messages have none, because they are a separate field. */
@@ -214,7 +221,7 @@ function blockOf(part: AssistantPart): readonly AnthropicBlock[] {
   switch (part.type) {
     case "text": {
       const { citations } = metadataOf(part, "anthropic");
-      return [{ type: "text", text: part.text, ...(citations === undefined ? {} : { citations }) }];
+      return [{ type: "text", text: part.text, ...(Array.isArray(citations) && { citations: citations as never[] }) }]; // they came from Anthropic
     }
     case "thinking":
       return [thinkingBlock(part)];
@@ -280,7 +287,7 @@ function toolResult(message: ToolMessage): AnthropicToolResult {
 function anthropicFile(part: FileContentPart, place: "message" | "result"): AnthropicFile | AnthropicText {
   const source = sourceOf(part);
   const title = place === "result" || part.filename === undefined ? {} : { title: part.filename };
-  if (familyOf(part) === "image") return { type: "image", source: binary(source, mediaTypeOf(part)) };
+  if (familyOf(part) === "image") return { type: "image", source: binary(source, mediaTypeOf(part) as ImageType) }; // others are notes already
   if (part.mediaType === "application/pdf") {
     return { type: "document", source: binary(source, part.mediaType), ...title };
   }
@@ -294,8 +301,8 @@ function anthropicFile(part: FileContentPart, place: "message" | "result"): Anth
   return { type: "text", text: fileNote(part) };
 }
 
-function binary(source: FileSource, mediaType: string) {
+function binary<MediaType>(source: FileSource, mediaType: MediaType): Source<MediaType> {
   return "url" in source
-    ? { type: "url" as const, url: source.url }
-    : { type: "base64" as const, media_type: mediaType, data: source.base64 };
+    ? { type: "url", url: source.url }
+    : { type: "base64", media_type: mediaType, data: source.base64 };
 }

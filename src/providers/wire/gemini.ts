@@ -34,7 +34,7 @@ export type GeminiPart = { readonly thoughtSignature?: string } & (
         readonly id: string;
         readonly name: string;
         readonly response: { readonly name: string; readonly content?: JsonValue; readonly error?: JsonValue };
-        readonly parts?: readonly GeminiFile[];
+        readonly parts?: GeminiFile[];
       };
     }
   | GeminiFile
@@ -43,16 +43,16 @@ export type GeminiPart = { readonly thoughtSignature?: string } & (
 /** One message of a generateContent request. */
 export interface GeminiContent {
   readonly role: "user" | "model";
-  readonly parts: readonly GeminiPart[];
+  readonly parts: GeminiPart[];
 }
 
 /** The fields of a generateContent request that `toGemini` makes. */
 export interface GeminiBody {
-  readonly systemInstruction?: { readonly parts: readonly { readonly text: string }[] };
-  readonly contents: readonly GeminiContent[];
-  readonly tools?: readonly [
+  readonly systemInstruction?: { readonly parts: { readonly text: string }[] };
+  readonly contents: GeminiContent[];
+  readonly tools?: [
     {
-      readonly functionDeclarations: readonly {
+      readonly functionDeclarations: {
         readonly name: string;
         readonly description: string;
         readonly parametersJsonSchema: JsonObject;
@@ -110,7 +110,7 @@ function contentOf(group: readonly Message[]): GeminiContent {
 }
 
 /** Adds placeholder signatures. Gemini checks the first call of each step since the last user message. */
-function fillSignatures(contents: readonly GeminiContent[]): readonly GeminiContent[] {
+function fillSignatures(contents: readonly GeminiContent[]): GeminiContent[] {
   const turn = contents.findLastIndex(({ role, parts }) => role === "user" && parts.some(isStandard));
   return contents.map((content, index) =>
     index < turn || content.role === "user" ? content : { ...content, parts: signFirstCall(content.parts) },
@@ -121,7 +121,7 @@ function isStandard(part: GeminiPart): boolean {
   return !("functionResponse" in part);
 }
 
-function signFirstCall(parts: readonly GeminiPart[]): readonly GeminiPart[] {
+function signFirstCall(parts: readonly GeminiPart[]): GeminiPart[] {
   const first = parts.findIndex((part) => "functionCall" in part);
   return parts.map((part, index) =>
     index === first && part.thoughtSignature === undefined ? { ...part, thoughtSignature: SKIP_VALIDATION } : part,

@@ -14,6 +14,7 @@ import {
   assistantParts,
   familyOf,
   functionTools,
+  type ImageDetail,
   messagesFor,
   partsOf,
   sourceOf,
@@ -25,11 +26,11 @@ import {
 /** One message of a Chat Completions request. */
 export type OpenAIChatMessage =
   | { readonly role: "system"; readonly content: string }
-  | { readonly role: "user"; readonly content: string | readonly OpenAIChatPart[] }
+  | { readonly role: "user"; readonly content: string | OpenAIChatPart[] }
   | {
       readonly role: "assistant";
       readonly content: string | null;
-      readonly tool_calls?: readonly {
+      readonly tool_calls?: {
         readonly id: string;
         readonly type: "function";
         readonly function: { readonly name: string; readonly arguments: string };
@@ -39,8 +40,8 @@ export type OpenAIChatMessage =
 
 /** The fields of a Chat Completions request that `toOpenAIChat` makes. */
 export interface OpenAIChatBody {
-  readonly messages: readonly OpenAIChatMessage[];
-  readonly tools?: readonly {
+  readonly messages: OpenAIChatMessage[];
+  readonly tools?: {
     readonly type: "function";
     readonly function: { readonly name: string; readonly description?: string; readonly parameters: JsonObject };
   }[];
@@ -76,7 +77,7 @@ function messageOf(message: Message): readonly OpenAIChatMessage[] {
   }
 }
 
-function userContent(content: Content): string | readonly OpenAIChatPart[] {
+function userContent(content: Content): string | OpenAIChatPart[] {
   const parts = partsOf(content).flatMap((part, index): readonly OpenAIChatPart[] => {
     if (part.type === "text") return [{ type: "text", text: part.text }];
     return part.type === "file" ? [chatFile(part, index)] : [];
@@ -136,7 +137,7 @@ function toolOf({ name, description, inputSchema }: ToolSpec) {
 /** One part of a user message. */
 export type OpenAIChatPart =
   | { readonly type: "text"; readonly text: string }
-  | { readonly type: "image_url"; readonly image_url: { readonly url: string; readonly detail?: string } }
+  | { readonly type: "image_url"; readonly image_url: { readonly url: string; readonly detail?: ImageDetail } }
   | { readonly type: "input_audio"; readonly input_audio: { readonly data: string; readonly format: "wav" | "mp3" } }
   | { readonly type: "file"; readonly file: { readonly filename: string; readonly file_data: string } };
 
@@ -146,7 +147,7 @@ export type OpenAIChatPart =
 function chatFile(part: FileContentPart, index: number): OpenAIChatPart {
   const source = sourceOf(part);
   if (familyOf(part) === "image") {
-    const detail = textField(part, "openai", "imageDetail");
+    const detail = textField(part, "openai", "imageDetail") as ImageDetail | undefined; // OpenAI checks it
     return { type: "image_url", image_url: { url: urlOf(part), ...(detail === undefined ? {} : { detail }) } };
   }
   const format = AUDIO.get(part.mediaType);

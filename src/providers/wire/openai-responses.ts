@@ -16,6 +16,7 @@ import {
   assistantParts,
   familyOf,
   functionTools,
+  type ImageDetail,
   messagesFor,
   partsOf,
   sourceOf,
@@ -25,28 +26,41 @@ import {
 } from "../message-parts.ts";
 import { readableParts } from "../thinking.ts";
 
-/** One item of the input of a Responses request. */
+type Assistant = {
+  readonly role: "assistant";
+  readonly content: string;
+  readonly phase?: "commentary" | "final_answer";
+};
+
+type Reasoning = {
+  readonly type: "reasoning";
+  readonly id: string;
+  readonly encrypted_content: string;
+  readonly summary: { readonly type: "summary_text"; readonly text: string }[];
+};
+
+type Image = { readonly type: "input_image"; readonly image_url: string; readonly detail: ImageDetail };
+
+/**
+ * One item of the input of a Responses request. The types of OpenAI's SDK require the `id` of reasoning and the `detail` of
+ * an image. The API does not, so they are left out where they are not known.
+ */
 export type OpenAIResponsesItem =
   | { readonly role: "system"; readonly content: string }
-  | { readonly role: "user"; readonly content: readonly OpenAIResponsesPart[] }
-  | { readonly role: "assistant"; readonly content: string; readonly phase?: string }
-  | {
-      readonly type: "reasoning";
-      readonly id?: string;
-      readonly encrypted_content: string;
-      readonly summary: readonly { readonly type: "summary_text"; readonly text: string }[];
-    }
+  | { readonly role: "user"; readonly content: OpenAIResponsesPart[] }
+  | Assistant
+  | Reasoning
   | { readonly type: "function_call"; readonly call_id: string; readonly name: string; readonly arguments: string }
   | {
       readonly type: "function_call_output";
       readonly call_id: string;
-      readonly output: string | readonly OpenAIResponsesPart[];
+      readonly output: string | OpenAIResponsesPart[];
     };
 
 /** The fields of a Responses request that `toOpenAIResponses` makes. */
 export interface OpenAIResponsesBody {
-  readonly input: readonly OpenAIResponsesItem[];
-  readonly tools?: readonly {
+  readonly input: OpenAIResponsesItem[];
+  readonly tools?: {
     readonly type: "function";
     readonly name: string;
     readonly description?: string;
@@ -85,7 +99,7 @@ function itemsOf(message: Message): readonly OpenAIResponsesItem[] {
   }
 }
 
-function userContent(content: Content): readonly OpenAIResponsesPart[] {
+function userContent(content: Content): OpenAIResponsesPart[] {
   return partsOf(content).flatMap((part, index) =>
     part.type === "text" || part.type === "file" ? [responsesPart(part, `part-${index}.pdf`)] : [],
   );
@@ -114,7 +128,8 @@ function itemOf(part: AssistantPart): readonly OpenAIResponsesItem[] {
   switch (part.type) {
     case "text": {
       const phase = textField(part, "openai", "phase");
-      return [{ role: "assistant", content: part.text, ...(phase === undefined ? {} : { phase }) }];
+      const item = { role: "assistant", content: part.text, ...(phase === undefined ? {} : { phase }) };
+      return [item as Assistant]; // the phase came from OpenAI
     }
     case "call": {
       const { id, name, arguments: input } = part.call;
@@ -132,7 +147,8 @@ function reasoningItem(parts: readonly ThinkingPart[]): readonly OpenAIResponses
   if (first === undefined || encrypted_content === undefined) return [];
   const id = idOf(first);
   const summary = parts.filter(({ text }) => text !== "").map(({ text }) => ({ type: "summary_text" as const, text }));
-  return [{ type: "reasoning", ...(id === undefined ? {} : { id }), encrypted_content, summary }];
+  const item = { type: "reasoning", ...(id === undefined ? {} : { id }), encrypted_content, summary };
+  return [item as Reasoning]; // see OpenAIResponsesItem
 }
 
 function idOf(part: ThinkingPart): string | undefined {
@@ -143,7 +159,7 @@ function sealOf(part: ThinkingPart): string | undefined {
   return textField(part, "openai", "reasoningEncryptedContent");
 }
 
-function outputOf(message: ToolMessage): string | readonly OpenAIResponsesPart[] {
+function outputOf(message: ToolMessage): string | OpenAIResponsesPart[] {
   const result = toolOutputOf(message);
   switch (result.type) {
     case "text":
@@ -165,7 +181,7 @@ function toolOf({ name, description, inputSchema }: ToolSpec) {
 /** One part of a user message or of a tool result. */
 export type OpenAIResponsesPart =
   | { readonly type: "input_text"; readonly text: string }
-  | { readonly type: "input_image"; readonly image_url: string; readonly detail?: string }
+  | Image
   | { readonly type: "input_file"; readonly file_url: string }
   | { readonly type: "input_file"; readonly filename: string; readonly file_data: string };
 
@@ -175,7 +191,8 @@ function responsesPart(part: TextContentPart | FileContentPart, nameless: string
   const source = sourceOf(part);
   if (familyOf(part) === "image") {
     const detail = textField(part, "openai", "imageDetail");
-    return { type: "input_image", image_url: urlOf(part), ...(detail === undefined ? {} : { detail }) };
+    const image = { type: "input_image", image_url: urlOf(part), ...(detail === undefined ? {} : { detail }) };
+    return image as Image; // see OpenAIResponsesItem
   }
   if ("url" in source) return { type: "input_file", file_url: source.url };
   if (part.mediaType !== "application/pdf") return { type: "input_text", text: fileNote(part) };
