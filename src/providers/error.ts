@@ -3,7 +3,8 @@ import { notOneOf } from "../thread/json.ts";
 
 /**
  * A message that cannot be sent. Codes: `file_unsendable` (the bytes are still in a blob, or the URL is invalid), which
- * `validateMessages` finds beforehand as `unresolved_file` and `invalid_file_url`; `invalid_options` (unknown format).
+ * `validateMessages` finds beforehand as `unresolved_file` and `invalid_file_url`; `invalid_message` (of another format);
+ * `invalid_options` (unknown format).
  */
 export class ProviderError extends HeddleError {
   static override readonly className: string = "ProviderError";

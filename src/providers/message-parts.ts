@@ -5,6 +5,7 @@ import {
   type FileContentPart,
   fileNote,
   type Message,
+  PART_TEXTS,
   type Part,
   type PartMetadata,
   type TextContentPart,
@@ -14,10 +15,48 @@ import {
   type ToolSpec,
 } from "../thread/message.ts";
 import { imageOf } from "../thread/messages/file-part.ts";
-import { fileUnsendable } from "./error.ts";
+import { fileUnsendable, ProviderError } from "./error.ts";
 
 /** The wire formats whose rules are known. */
 export type ProviderApi = "openai-chat" | "openai-responses" | "anthropic" | "gemini";
+
+const ROLES: readonly unknown[] = ["system", "user", "assistant", "tool"];
+
+/** Refuses messages of other formats. They have the same roles, but their parts would be lost without a word. */
+export function checkMessages(messages: readonly Message[]): void {
+  if (!Array.isArray(messages)) {
+    throw invalidMessage("messages must be a list, such as the messages of a projection.");
+  }
+  for (const [index, message] of messages.entries()) {
+    if (isMessage(Object(message))) continue;
+    throw invalidMessage(
+      `messages[${index}] is not a message of a projection. Take other formats in with Thread.fromMessages.`,
+    );
+  }
+}
+
+function invalidMessage(message: string): ProviderError {
+  return new ProviderError({ code: "invalid_message", message });
+}
+
+type Unchecked = { readonly [field: string]: unknown };
+
+function isMessage({ role, content, toolCallId, toolCalls = [] }: Unchecked): boolean {
+  if (!ROLES.includes(role) || (role === "tool" && typeof toolCallId !== "string")) return false;
+  if (!Array.isArray(toolCalls) || !toolCalls.every((call) => hasTexts(call, ["id", "name"]))) return false;
+  return typeof content === "string" || (role !== "system" && Array.isArray(content) && content.every(isPart));
+}
+
+function isPart(part: unknown): boolean {
+  const { type, data }: Unchecked = Object(part);
+  const texts = typeof type === "string" && Object.hasOwn(PART_TEXTS, type) ? PART_TEXTS[type] : undefined;
+  const hasData = type !== "file" || ["url", "base64", "blob"].some((field) => hasTexts(data, [field]));
+  return texts !== undefined && hasTexts(part, texts) && hasData;
+}
+
+function hasTexts(value: unknown, fields: readonly string[]): boolean {
+  return fields.every((field) => typeof Object(value)[field] === "string");
+}
 
 /** A part of an assistant message. A call is a part too, so that all parts form one ordered list. */
 export type AssistantPart = Exclude<Part, ToolCallPosition> | { readonly type: "call"; readonly call: ToolCall };
@@ -204,6 +243,7 @@ export function withFileNotes(
 
 /** The messages without the files that an API refuses for their type. One such file would end the conversation. */
 export function messagesFor(api: FileTaker, messages: readonly Message[]): readonly Message[] {
+  checkMessages(messages);
   return withFileNotes(messages, (file) => takesFile(file, api));
 }
 

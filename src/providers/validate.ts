@@ -1,6 +1,6 @@
 import type { Message } from "../thread/message.ts";
 import { unknownProvider } from "./error.ts";
-import type { ProviderApi } from "./message-parts.ts";
+import { checkMessages, type ProviderApi } from "./message-parts.ts";
 import { EVERY_PROVIDER, RULES, type RuleId } from "./rules.ts";
 
 /** A violated rule, and the first message that violates it. */
@@ -21,6 +21,7 @@ export interface Violation {
  */
 export function validateMessages(messages: readonly Message[], provider: ProviderApi): Violation[] {
   if (!EVERY_PROVIDER.includes(provider)) throw unknownProvider(EVERY_PROVIDER, provider);
+  checkMessages(messages);
   return ruleIds()
     .flatMap((rule) => {
       const { providers, trouble, find } = RULES[rule];

@@ -61,6 +61,18 @@ export type Part =
   | ProviderResultPart
   | ToolCallPosition;
 
+/** The text fields that each type of part must have. */
+export const PART_TEXTS: { readonly [type: string]: readonly string[] } = {
+  text: ["text"],
+  thinking: ["text"],
+  file: ["mediaType"],
+  source: [],
+  custom: [],
+  provider_call: ["id", "name"],
+  provider_result: ["id", "name"],
+  tool_call: ["id"],
+};
+
 /** Text, or parts such as `{ type: "text", text }` and `{ type: "file", mediaType, data }`. */
 export type Content = string | readonly Part[];
 

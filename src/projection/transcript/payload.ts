@@ -3,6 +3,7 @@ import {
   type Content,
   type FileContentPart,
   fileNote,
+  PART_TEXTS,
   type Part,
   type PartMetadata,
   type TextContentPart,
@@ -112,24 +113,12 @@ function isTextOrFile(part: Part): part is TextContentPart | FileContentPart {
   return part.type === "text" || part.type === "file";
 }
 
-/** The text fields that each type of part must have for rendering and counting. */
-const TEXT_FIELDS: { readonly [type: string]: readonly string[] } = {
-  text: ["text"],
-  thinking: ["text"],
-  file: ["mediaType"],
-  source: [],
-  custom: [],
-  provider_call: ["id", "name"],
-  provider_result: ["id", "name"],
-  tool_call: ["id"],
-};
-
 function checkPart(part: unknown, path: string): void {
   if (!isPlainObject(part)) throw new UnreadablePayload(`${path} must be a part`);
   const type = part["type"];
-  const texts = typeof type === "string" && Object.hasOwn(TEXT_FIELDS, type) ? TEXT_FIELDS[type] : undefined;
+  const texts = typeof type === "string" && Object.hasOwn(PART_TEXTS, type) ? PART_TEXTS[type] : undefined;
   if (texts === undefined) {
-    const known = Object.keys(TEXT_FIELDS).join(", ");
+    const known = Object.keys(PART_TEXTS).join(", ");
     throw new UnreadablePayload(`${path}.type must be one of ${known}; parts of the AI SDK have other types`);
   }
   for (const field of texts) {

@@ -10,11 +10,12 @@ import {
 } from "../../thread/message.ts";
 import { type OptionNames, refuseUnknownOptions } from "../../thread/options.ts";
 import { type CacheOption, EPHEMERAL, marksOf } from "../cache.ts";
-import { fileUnsendable, ProviderError, unknownProvider } from "../error.ts";
+import { fileUnsendable, unknownProvider } from "../error.ts";
 import {
   type AssistantPart,
   argumentsObject,
   assistantParts,
+  checkMessages,
   type MetadataOwner,
   mediaTypeOf,
   messagesFor,
@@ -89,24 +90,6 @@ function checkPromptInput(messages: readonly Message[], options: AISDKOptions): 
 }
 
 const PROVIDERS: readonly NonNullable<AISDKOptions["provider"]>[] = ["anthropic", "google", "openai", "openai-chat"];
-
-const ROLES: readonly unknown[] = ["system", "user", "assistant", "tool"];
-
-/** Checks the types of content and calls. Messages in other formats have the same roles, but different content. */
-function checkMessages(messages: readonly Message[]): void {
-  if (!Array.isArray(messages)) throw invalidMessages("messages must be a list, such as the messages of a projection.");
-  for (const [index, message] of messages.entries()) {
-    const { role, content } = Object(message);
-    if (ROLES.includes(role) && (typeof content === "string" || Array.isArray(content))) continue;
-    throw invalidMessages(
-      `messages[${index}] is not a message of a projection. Take other formats in with Thread.fromMessages.`,
-    );
-  }
-}
-
-function invalidMessages(message: string): ProviderError {
-  return new ProviderError({ code: "invalid_message", message });
-}
 
 function messageOf(message: Message, { provider, stored }: AISDKOptions): AISDKMessage {
   switch (message.role) {
