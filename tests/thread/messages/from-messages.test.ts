@@ -1,3 +1,4 @@
+import { convertToModelMessages } from "ai";
 import { project, Thread, ThreadError } from "heddle";
 import type { MessageFormat } from "heddle/core";
 import { describe, expect, test } from "vitest";
@@ -438,4 +439,18 @@ test("answers whose call is named are sent with their thinking again", () => {
   expect(shownWith({ call: { model, fingerprint } })).toContain("Hm.");
   expect(() => shownWith({ call: { modl: model } })).toThrow(ThreadError);
   expect(() => shownWith({ call: { model: 1 } })).toThrow("options.call must be { model, fingerprint }");
+});
+
+test("a file that the AI SDK wrote returns as the same JSON text", async () => {
+  const url = "data:text/plain;base64,aGVsbG8=";
+  // The order of `convertFileListToFileUIParts`, and of `convertToModelMessages`.
+  const file = { type: "file", mediaType: "text/plain", filename: "a.txt", url } as const;
+  const ui = [{ id: "m1", role: "user" as const, parts: [file] }];
+  for (const [format, list] of [
+    ["ui-messages", ui],
+    ["model-messages", await convertToModelMessages(ui)],
+  ] as const) {
+    const again = Thread.fromMessages(list, { format }).toMessages();
+    expect(JSON.stringify(again)).toBe(JSON.stringify(list));
+  }
 });
