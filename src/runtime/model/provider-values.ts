@@ -49,10 +49,11 @@ function toJson(value: unknown, above: readonly object[]): JsonValue | undefined
 function objectToJson(value: object, above: readonly object[]): JsonValue | undefined {
   if (above.length >= MAX_DEPTH || above.includes(value)) return undefined;
   try {
-    if (value instanceof Date) return Number.isNaN(value.getTime()) ? null : value.toISOString();
-    if (value instanceof URL) return value.href;
     if (value instanceof Uint8Array) return base64Of(value);
     const within = [...above, value];
+    const toJSON: unknown = Reflect.get(value, "toJSON"); // dates, URLs and classes of packages have one
+    const made: unknown = typeof toJSON === "function" ? toJSON.call(value, "") : value;
+    if (made !== value) return toJson(made, within);
     if (Array.isArray(value)) return value.map((item) => toJson(item, within) ?? null);
     return Object.fromEntries(Object.keys(value).flatMap((key) => field(value, key, within)));
   } catch {

@@ -144,24 +144,28 @@ export class LoopLog {
 
   save(messages: readonly object[]): Promise<void> {
     return this.#next(async () => {
-      const { lane, lastSeq } = this.#state;
-      if (this.#holder?.isHeld === false) await this.#release(); // the note names its entries, so that it needs no claim
-      if (lane !== undefined) {
-        const thread = await this.load();
-        const path = pathEntries(readLanes(thread.toArray()), lane).filter(
-          ({ seq, kind }) => seq <= lastSeq || kind === "note",
-        );
-        const shown = recordOf(path, messages);
-        if (shown !== undefined) {
-          await this.#append(lane, [{ kind: "note", payload: { contextRef: lane, shown } }]);
-        }
+      try {
+        await this.#record(asSent(messages));
+      } finally {
+        await this.#release();
       }
-      await this.#release();
     });
   }
 
   free(): Promise<void> {
     return this.#next(() => this.#release());
+  }
+
+  async #record(messages: readonly object[]): Promise<void> {
+    const { lane, lastSeq } = this.#state;
+    if (this.#holder?.isHeld === false) await this.#release(); // the note names its entries, so that it needs no claim
+    if (lane === undefined) return;
+    const thread = await this.load();
+    const path = pathEntries(readLanes(thread.toArray()), lane).filter(
+      ({ seq, kind }) => seq <= lastSeq || kind === "note",
+    );
+    const shown = recordOf(path, messages);
+    if (shown !== undefined) await this.#append(lane, [{ kind: "note", payload: { contextRef: lane, shown } }]);
   }
 
   async #commit(
@@ -240,6 +244,15 @@ export class LoopLog {
     const result = this.#last.then(run);
     this.#last = result.catch(() => undefined); // the caller gets the error
     return result;
+  }
+}
+
+/** The messages as JSON, which is what a page gets of dates and instances. */
+function asSent(messages: readonly object[]): readonly object[] {
+  try {
+    return JSON.parse(JSON.stringify(messages)) as readonly object[]; // a list stays a list
+  } catch {
+    return messages; // the record names the value that JSON refuses
   }
 }
 

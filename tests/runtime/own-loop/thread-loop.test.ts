@@ -245,6 +245,46 @@ describe("a route with streamText on a thread", () => {
     ]);
   });
 
+  test("keeps what JSON has of values that are not JSON, as the page gets them", async () => {
+    class Price {
+      readonly euros = 5;
+      toJSON(): string {
+        return `${this.euros} euros`;
+      }
+    }
+    const found = {
+      at: new Date(0),
+      price: new Price(),
+      part: Number.NaN,
+      list: [undefined],
+      url: new URL("http://a/"),
+    };
+    const own = app([{ calls: [{ name: "look", arguments: { city: "Bern" } }] }, "It is sunny."], {
+      look: () => found,
+    });
+    const page = new Page(own.post);
+    await page.sendMessage({ text: "How is Bern?" });
+    expect(page.error).toBeUndefined();
+    expect(await own.load()).toEqual(page.shown);
+    expect(page.shown[1]?.parts[1]).toMatchObject({ output: JSON.parse(JSON.stringify(found)) });
+  });
+
+  test("frees the thread when messages cannot be saved", async () => {
+    const store = memoryStore();
+    const look = tool({ inputSchema: jsonSchema({ type: "object" }) });
+    const loop = threadLoop({ store, threadId });
+    await generateText({
+      model: loop.model(scriptedModel([{ calls: [{ name: "look" }] }])),
+      tools: { look },
+      prompt: "Hi",
+    });
+    const parts: unknown[] = [];
+    parts.push(parts); // a cycle
+    await expect(loop.save([{ id: "m1", role: "assistant", parts }])).rejects.toMatchObject({ code: "not_json" });
+    const next = threadLoop({ store, threadId, claimWaitMs: 0 });
+    expect((await generateText({ model: next.model(scriptedModel(["Bye."])), prompt: "Bye" })).text).toBe("Bye.");
+  });
+
   test("after an error of the provider the same message is asked once", async () => {
     const own = app([{ error: { status: 400, message: "No." } }, "Hello."]);
     const page = new Page(own.post);
