@@ -14,7 +14,7 @@ export interface RuntimePorts extends Ports {
 }
 
 /** The longest timer of JavaScript. With a longer one it would fire at once. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
+export const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /**
  * The default clock, ids, timers and random numbers. Spread it to replace some of them.

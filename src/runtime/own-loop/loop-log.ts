@@ -18,7 +18,7 @@ import type { AnswerBuilder } from "../model/answer.ts";
 import { planThinking, promptFor, withKnownFiles } from "../model/prompt.ts";
 import { fieldsIn, plainObject, plainText } from "../model/provider-values.ts";
 import { isStored, type ModelSettings, specOf } from "../model/specification.ts";
-import { type RuntimePorts, systemRuntimePorts } from "../ports.ts";
+import { MAX_TIMER_MS, type RuntimePorts, systemRuntimePorts } from "../ports.ts";
 import { Holder } from "../session/holder.ts";
 import { recordOf } from "../ui-messages/recorded-messages.ts";
 import { findCall, lastSeqOf, planConversation, readPrompt } from "./conversation.ts";
@@ -48,12 +48,22 @@ const LEASE_MS = 10_000;
 const PORTS: RuntimePorts = {
   ...systemRuntimePorts,
   after: (ms, run) => {
-    const timer: unknown = setTimeout(run, ms);
+    const timer: unknown = setTimeout(run, Math.min(ms, MAX_TIMER_MS));
     const { unref } = Object(timer); // a number in browsers
     if (typeof unref === "function") unref.call(timer);
     return () => clearTimeout(timer as number); // what setTimeout returned
   },
 };
+
+/** Keeps the process alive while it waits for the store or for a claim. */
+async function awake<T>(run: () => Promise<T>): Promise<T> {
+  const done = systemRuntimePorts.after(Number.POSITIVE_INFINITY, () => undefined);
+  try {
+    return await run();
+  } finally {
+    done();
+  }
+}
 
 /** A model call that began: its options, and how its answer is committed. */
 interface LoggedCall {
@@ -241,7 +251,7 @@ export class LoopLog {
   }
 
   #next<T>(run: () => Promise<T>): Promise<T> {
-    const result = this.#last.then(run);
+    const result = this.#last.then(() => awake(run));
     this.#last = result.catch(() => undefined); // the caller gets the error
     return result;
   }

@@ -16,6 +16,7 @@ import { threadLoop, toUIMessages } from "heddle/ai-sdk";
 import { validateMessages } from "heddle/providers";
 import { type ScriptedStep, scriptedModel } from "heddle/testing";
 import { describe, expect, test } from "vitest";
+import { runChild } from "../../support/child.ts";
 import { Page, type Route } from "./page.ts";
 
 const threadId = "thread_1";
@@ -357,6 +358,10 @@ describe("the log", () => {
     await asked;
     expect(page.text).toBe("Sunny.");
     expect(await own.load()).toEqual(page.shown);
+  });
+
+  test("a wait for the claim keeps the process alive, and a claim that rests does not", async () => {
+    expect(await runChild(new URL("./support/waiting-loop.ts", import.meta.url))).toBe("tool-calls");
   });
 
   test("an approval that two tabs give runs the call once", async () => {
