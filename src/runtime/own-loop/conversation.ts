@@ -32,14 +32,18 @@ export interface ConversationPlan {
   readonly entries: readonly EntryInput[];
 }
 
-/** The messages of a prompt as entries: one for each message and each result. System messages at the beginning are left out. */
+/**
+ * The messages of a prompt as entries: one for each message and each result. System messages at the beginning are left out, and
+ * so are the options of whole messages: they belong to one call.
+ */
 export function readPrompt(prompt: readonly object[]): readonly Said[] {
   const start = prompt.findIndex((message) => !("role" in message) || message.role !== "system");
   const messages = start < 0 ? [] : prompt.slice(start);
   return Thread.fromMessages(messages.flatMap(oneByOne), { format: "model-messages" }).toArray();
 }
 
-function oneByOne(message: object): readonly object[] {
+function oneByOne(given: object): readonly object[] {
+  const { providerOptions: _ofCall, ...message } = given as { readonly providerOptions?: unknown }; // of any message
   if (!("role" in message) || message.role !== "tool" || !("content" in message)) return [message];
   const parts: readonly unknown[] = Array.isArray(message.content) ? message.content : [];
   return parts.flatMap((part) => (isResult(part) ? [{ ...message, content: [part] }] : []));

@@ -304,7 +304,35 @@ function projected(
   const shownPrompt =
     first["role"] === "system" && first["content"] === system ? [...lead, ...prompt.slice(1)] : prompt;
   const changed = plan.settings === settings ? {} : { providerOptions: plan.settings.providerOptions };
-  return { shown: { ...options, ...changed, prompt: shownPrompt }, fingerprint: meta.fingerprint };
+  return {
+    shown: { ...options, ...changed, prompt: withOptions(shownPrompt, options.prompt) },
+    fingerprint: meta.fingerprint,
+  };
+}
+
+/** Gives the messages the options that they have in the prompt of the app, such as cache marks, which move with each call. */
+function withOptions(shown: readonly object[], prompt: readonly object[]): readonly object[] {
+  const given = prompt.map(optionsIn);
+  if (given.every(({ providerOptions }) => providerOptions === undefined)) return shown;
+  const keys = shown.map((message) => optionsIn(message).key);
+  const messages = [...shown];
+  let end = keys.length;
+  for (const { key, providerOptions } of given.reverse()) {
+    const at = end === 0 ? -1 : keys.lastIndexOf(key, end - 1);
+    if (at < 0) continue;
+    end = at;
+    if (providerOptions !== undefined) messages[at] = { ...messages[at], providerOptions };
+  }
+  return messages;
+}
+
+/** The options of a message, and what marks it off from others: its last part. The projection shows no options of results. */
+function optionsIn(message: object): { readonly key: string; readonly providerOptions: unknown } {
+  const { role, content, providerOptions } = fieldsIn(message);
+  const last = fieldsIn(Array.isArray(content) ? content.at(-1) : undefined);
+  const { type, text, toolCallId, providerOptions: own } = last;
+  const options = role === "tool" ? (own ?? providerOptions) : providerOptions;
+  return { key: JSON.stringify([role, type, text ?? toolCallId]), providerOptions: options };
 }
 
 function toolSpecsIn(options: object): readonly ToolSpec[] {

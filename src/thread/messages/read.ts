@@ -3,7 +3,7 @@ import type { Content, Part, PartMetadata, ToolCall } from "../message.ts";
 import { valueText } from "../message.ts";
 import { attachmentParts, toCurrentParts } from "./ai-sdk-4.ts";
 import { type ApprovalDecisions, readApproval, requestedApproval } from "./approval.ts";
-import type { Field } from "./field.ts";
+import { Field } from "./field.ts";
 import { readFilePart } from "./file-part.ts";
 import {
   assistantMessage,
@@ -23,7 +23,8 @@ export interface ListFacts {
   readonly decisions: ApprovalDecisions;
 }
 
-export function readMessage(message: Field, body: Field, known: ListFacts): readonly NeutralMessage[] {
+export function readMessage(message: Field, said: Field, known: ListFacts): readonly NeutralMessage[] {
+  const body = withOptions(message, said);
   const role = message.at("role");
   switch (role.text) {
     case "system":
@@ -45,6 +46,18 @@ export function readMessage(message: Field, body: Field, known: ListFacts): read
     default:
       throw role.notOneOf(ROLES);
   }
+}
+
+/** Providers read the options of a message, such as cache marks, as those of its last part. */
+function withOptions({ object: { providerOptions: given } }: Field, body: Field): Field {
+  const { value } = body;
+  const parts = typeof value === "string" && value !== "" ? [{ type: "text", text: value }] : value;
+  const last: unknown = Array.isArray(parts) ? parts.at(-1) : undefined;
+  if (!isPlainObject(given) || !Array.isArray(parts) || !isPlainObject(last)) return body;
+  const own = isPlainObject(last["providerOptions"]) ? last["providerOptions"] : {};
+  const merged = Object.entries(given).map(([name, options]) => [name, { ...Object(options), ...Object(own[name]) }]);
+  const providerOptions = { ...own, ...Object.fromEntries(merged) };
+  return new Field([...parts.slice(0, -1), { ...last, providerOptions }] as JsonValue, body.path); // of a JSON message
 }
 
 /** Adds the attachments of AI SDK 4, which are beside the parts of a message. */

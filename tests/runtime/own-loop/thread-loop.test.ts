@@ -272,7 +272,7 @@ describe("a route with streamText on a thread", () => {
 
   test("frees the thread when messages cannot be saved", async () => {
     const store = memoryStore();
-    const look = tool({ inputSchema: jsonSchema({ type: "object" }) });
+    const look = tool({ inputSchema: jsonSchema({ type: "object" }), needsApproval: true, execute: () => "" });
     const loop = threadLoop({ store, threadId });
     await generateText({
       model: loop.model(scriptedModel([{ calls: [{ name: "look" }] }])),

@@ -454,3 +454,33 @@ test("a file that the AI SDK wrote returns as the same JSON text", async () => {
     expect(JSON.stringify(again)).toBe(JSON.stringify(list));
   }
 });
+
+test("options of a message, such as cache marks, are those of its last part", () => {
+  const mark = { anthropic: { cacheControl: { type: "ephemeral" } } };
+  const own = { anthropic: { citations: { enabled: true } } };
+  const output = { type: "text", value: "Sunny." };
+  const result = (toolCallId: string) => ({ type: "tool-result", toolCallId, toolName: "look", output });
+  const calls = ["c1", "c2"].map((toolCallId) => ({ type: "tool-call", toolCallId, toolName: "look", input: {} }));
+  const text = { type: "text", text: "And this?" };
+  const list = [
+    { role: "user", content: "A long document.", providerOptions: mark },
+    { role: "assistant", content: [{ type: "text", text: "I look." }, ...calls], providerOptions: mark },
+    { role: "tool", content: [result("c1"), result("c2")], providerOptions: mark },
+    { role: "assistant", content: "It is sunny.", providerOptions: mark },
+    { role: "user", content: [text, { ...text, providerOptions: own }], providerOptions: mark },
+  ];
+  const thread = Thread.fromMessages(list, { format: "model-messages" });
+  expect(thread.toMessages()).toEqual(list);
+  const { messages } = project({ thread });
+  const marked = { anthropic: { ...mark.anthropic, ...own.anthropic } };
+  expect(messages).toMatchObject([
+    { content: [{ text: "A long document.", metadata: mark }] },
+    { toolCalls: [{ id: "c1" }, { id: "c2", metadata: mark }] },
+    { toolCallId: "c1" },
+    { toolCallId: "c2" },
+    { content: [{ text: "It is sunny.", metadata: mark }] },
+    { content: [text, { ...text, metadata: marked }] },
+  ]);
+  expect(JSON.stringify(messages).match(/ephemeral/g)).toHaveLength(4); // heddle/1 shows none of a result
+  expect(Thread.fromMessages(thread.toMessages({ format: "neutral" })).toMessages()).toHaveLength(messages.length);
+});
