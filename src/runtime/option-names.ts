@@ -445,7 +445,7 @@ function checkFrom1(name: string, value: unknown): void {
   throw invalid(`${name} must be a whole number from 1.`);
 }
 
-function checkDuration(name: string, value: unknown): void {
+export function checkDuration(name: string, value: unknown): void {
   if (value === undefined || (typeof value === "number" && value >= 0)) return;
   throw invalid(`${name} must be a number of milliseconds from 0.`);
 }
@@ -478,11 +478,12 @@ function checkCallbacks(options: { readonly [Name in (typeof CALLBACKS)[number]]
   }
 }
 
-function checkStore(store: unknown): void {
+export function checkStore(store: unknown): void {
   if (typeof Object(store).append === "function" && typeof Object(store).claim === "function") return;
+  if (typeof Object(store).then === "function") throw invalid("store is a promise; await it: `await openStore(url)`.");
   throw invalid("store must be a ThreadStore, such as memoryStore() or `await openStore(url)`.");
 }
 
-function invalid(message: string): RequestError {
+export function invalid(message: string): RequestError {
   return new RequestError({ code: "invalid_options", message });
 }

@@ -1,12 +1,12 @@
 import { modelIdentity, type ProviderModel } from "../../agent/definition/language-model.ts";
-import type { JsonValue } from "../../thread/json.ts";
+import { describe, type JsonValue } from "../../thread/json.ts";
 import { valueText } from "../../thread/message.ts";
 import { parseStructure } from "../../thread/messages/to-messages.ts";
 import { checkName, type OptionNames } from "../../thread/options.ts";
 import { AnswerBuilder } from "../model/answer.ts";
 import { plainJson, type RawPart, rawPart } from "../model/provider-values.ts";
 import { specOf } from "../model/specification.ts";
-import { checkUIOptions } from "../option-names.ts";
+import { checkDuration, checkStore, checkTexts, checkUIOptions, invalid } from "../option-names.ts";
 import type { UIChatMessage } from "../ui-messages/message.ts";
 import { toUIMessages } from "../ui-messages/to-ui-messages.ts";
 
@@ -52,7 +52,12 @@ const NAMES: OptionNames<ThreadLoopOptions> = {
  */
 export function threadLoop(options: ThreadLoopOptions): ThreadLoop {
   checkUIOptions("threadLoop", options, NAMES);
-  checkName("threadId", options.threadId);
+  const { store, threadId, owner, claimWaitMs, idleMs } = options;
+  checkStore(store);
+  checkName("threadId", threadId);
+  checkTexts({ owner });
+  checkDuration("claimWaitMs", claimWaitMs);
+  checkDuration("idleMs", idleMs);
   const log = new LoopLog(options);
   return {
     model: (model) => loggedModel(log, model),
@@ -76,6 +81,8 @@ function closed(messages: readonly UIChatMessage[]): UIChatMessage[] {
 
 /** A proxy, so that the model keeps what its package gives it. */
 function loggedModel<Model extends ProviderModel>(log: LoopLog, model: Model): Model {
+  if (typeof Object(model).doStream !== "function")
+    throw invalid(`model must be a model of a provider package, such as openai("gpt-5"), not ${describe(model)}.`);
   const spec = specOf(model);
   const { provider, modelId } = modelIdentity(model);
   const builderFor = (): AnswerBuilder => new AnswerBuilder(spec, { provider, model: modelId });
@@ -194,7 +201,14 @@ interface RunnableTool {
   readonly toModelOutput?: (facts: { toolCallId: string; input: unknown; output: unknown }) => unknown;
 }
 
+function checkTools(tools: unknown): void {
+  const isObject = typeof tools === "object" && tools !== null && !Array.isArray(tools);
+  if (isObject && Object.values(tools).every((tool) => typeof tool === "object" && tool !== null)) return;
+  throw invalid("tools must be an object of tools by name, such as { weather: tool({ ... }) }.");
+}
+
 function loggedTools<Set extends object>(log: LoopLog, tools: Set): Set {
+  checkTools(tools);
   const logged = Object.entries(tools).map(([name, tool]: [string, RunnableTool]) => [
     name,
     loggedTool(log, name, tool),
