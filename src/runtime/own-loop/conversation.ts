@@ -37,9 +37,43 @@ export interface ConversationPlan {
  * so are the options of whole messages: they belong to one call.
  */
 export function readPrompt(prompt: readonly object[]): readonly Said[] {
-  const start = prompt.findIndex((message) => !("role" in message) || message.role !== "system");
-  const messages = start < 0 ? [] : prompt.slice(start);
-  return Thread.fromMessages(messages.flatMap(oneByOne), { format: "model-messages" }).toArray();
+  return readNext(prompt, undefined).said;
+}
+
+/** A prompt that was read: its messages one by one, and their entries. */
+export interface ReadPrompt {
+  readonly messages: readonly object[];
+  readonly said: readonly Said[];
+}
+
+/** Reads a prompt. When it continues the one before, as that of the next step does, only what is new is read. */
+export function readNext(prompt: readonly object[], before: ReadPrompt | undefined): ReadPrompt {
+  const start = prompt.findIndex((message) => !isSystem(message));
+  const messages = (start < 0 ? [] : prompt.slice(start)).flatMap(oneByOne);
+  const known = before?.messages ?? [];
+  const fresh = messages.slice(known.length);
+  // Leading system messages of a list are its prompt.
+  const continues =
+    !fresh.slice(0, 1).some(isSystem) && known.every((message, index) => isSameValue(message, messages[index]));
+  const { said } = continues && before !== undefined ? before : { said: [] };
+  const read = Thread.fromMessages(continues ? fresh : messages, { format: "model-messages" }).toArray();
+  return { messages, said: [...said, ...read] };
+}
+
+function isSystem(message: object): boolean {
+  return "role" in message && message.role === "system";
+}
+
+/** Whether JSON is the same. Values that are not JSON, such as bytes, are the same only as one object. */
+function isSameValue(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (Array.isArray(a))
+    return Array.isArray(b) && a.length === b.length && a.every((item, at) => isSameValue(item, b[at]));
+  if (!isPlainObject(a) || !isPlainObject(b)) return false;
+  const keys = Object.keys(a);
+  return (
+    keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && isSameValue(a[key], b[key]))
+  );
 }
 
 function oneByOne(given: object): readonly object[] {

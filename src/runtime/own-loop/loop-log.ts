@@ -2,7 +2,7 @@ import { type ProviderModel, qualifiedModelName } from "../../agent/definition/l
 import type { ModelFinishReason, Usage } from "../../agent/model-call.ts";
 import type { ContextPolicyInput } from "../../projection/policy/fields.ts";
 import { ContextPolicy } from "../../projection/policy/policy.ts";
-import { project } from "../../projection/projector.ts";
+import { createProjector, type Projector } from "../../projection/projector.ts";
 import type { CacheOption } from "../../providers/cache.ts";
 import { ConflictError } from "../../stores/errors.ts";
 import type { ThreadStore } from "../../stores/port.ts";
@@ -20,8 +20,9 @@ import { fieldsIn, plainObject, plainText } from "../model/provider-values.ts";
 import { isStored, type ModelSettings, specOf } from "../model/specification.ts";
 import { MAX_TIMER_MS, type RuntimePorts, systemRuntimePorts } from "../ports.ts";
 import { Holder } from "../session/holder.ts";
+import { entriesSince } from "../session/load.ts";
 import { recordOf } from "../ui-messages/recorded-messages.ts";
-import { findCall, lastSeqOf, planConversation, readPrompt } from "./conversation.ts";
+import { findCall, lastSeqOf, planConversation, type ReadPrompt, readNext, readPrompt } from "./conversation.ts";
 
 /** The thread of a loop, and what its model is shown. */
 export interface ThreadLoopOptions {
@@ -84,11 +85,15 @@ interface LoopState {
   readonly lane?: string;
   /** The seq of the last message of the lane that this loop has seen. */
   readonly lastSeq: number;
+  /** The thread as it was loaded last. */
+  readonly thread?: Thread;
+  readonly read?: ReadPrompt;
 }
 
 /** The thread of one loop. Its appends come one after the other, under one claim. */
 export class LoopLog {
   readonly #options: ThreadLoopOptions;
+  readonly #projector = createProjector({ keep: 1 });
   #state: LoopState = { lastSeq: -1 };
   #holder: Holder | undefined;
   #stopTimer = (): void => {};
@@ -98,23 +103,30 @@ export class LoopLog {
     this.#options = options;
   }
 
+  /** Entries do not change, so only new ones are loaded again. */
   async load(): Promise<Thread> {
     const { store, threadId } = this.#options;
-    return (await store.load(threadId)) ?? Thread.create({ id: threadId });
+    const { thread: known } = this.#state;
+    const fresh = known && known.rev > 0 ? await entriesSince(store, known) : undefined;
+    const thread =
+      known && fresh ? known.append(fresh) : ((await store.load(threadId)) ?? Thread.create({ id: threadId }));
+    this.#state = { ...this.#state, thread };
+    return thread;
   }
 
   /** Commits what is new in the prompt, and makes the options with the projection. */
   begin(model: ProviderModel, options: ModelOptions): Promise<LoggedCall> {
     return this.#next(async () => {
-      const said = readPrompt(options.prompt);
+      const read = readNext(options.prompt, this.#state.read);
+      this.#state = { ...this.#state, read };
       await this.#hold();
       try {
         const before = await this.#current();
-        const plan = planConversation(before, said, { lane: this.#state.lane, newLane: () => PORTS.ids("lane") });
+        const plan = planConversation(before, read.said, { lane: this.#state.lane, newLane: () => PORTS.ids("lane") });
         await this.#append(plan.lane, plan.entries);
         const thread = plan.entries.length === 0 ? before : await this.load();
-        this.#state = { lane: plan.lane, lastSeq: lastSeqOf(thread, plan.lane) };
-        const { shown, fingerprint } = projected(model, options, thread, plan.lane, this.#options);
+        this.#state = { ...this.#state, lane: plan.lane, lastSeq: lastSeqOf(thread, plan.lane) };
+        const { shown, fingerprint } = projected(model, options, thread, plan.lane, this.#options, this.#projector);
         const call = { lane: plan.lane, callId: PORTS.ids("call"), model: qualifiedModelName(model), fingerprint };
         return { options: shown, answer: (builder, facts) => this.#next(() => this.#commit(call, builder, facts)) };
       } catch (error) {
@@ -225,7 +237,7 @@ export class LoopLog {
     const epoch = this.#holder?.epoch;
     const result = await store.append(threadId, entries, { epoch, owner });
     const last = result.entries.findLast(({ kind }) => kind !== "note")?.seq ?? -1;
-    this.#state = { lane, lastSeq: Math.max(this.#state.lastSeq, last) };
+    this.#state = { ...this.#state, lane, lastSeq: Math.max(this.#state.lastSeq, last) };
   }
 
   /** Claims the thread. True when it was not claimed before, so that others may have written. */
@@ -273,12 +285,13 @@ function projected(
   thread: Thread,
   lane: string,
   { policy, tokenCounter, cache }: ThreadLoopOptions,
+  projector: Projector,
 ): { readonly shown: ModelOptions; readonly fingerprint: string } {
   const name = qualifiedModelName(model);
   const end = options.prompt.findIndex((message) => fieldsIn(message)["role"] !== "system");
   const lead = end < 0 ? options.prompt : options.prompt.slice(0, end);
   const system = lead.map((message) => plainText(fieldsIn(message)["content"])).join("\n\n");
-  const { messages, meta } = project({
+  const { messages, meta } = projector.project({
     thread,
     lane,
     model: name,

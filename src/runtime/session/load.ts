@@ -10,7 +10,7 @@ import { ContextPolicy } from "../../projection/policy/policy.ts";
 import type { ThreadStore } from "../../stores/port.ts";
 import { extendTail, loadMissing } from "../../stores/project-from-store.ts";
 import { measureIn, measureOfEntries, startOfMissing } from "../../stores/turn-start.ts";
-import type { Entry, Refs } from "../../thread/entry.ts";
+import type { Entry, EntryInput, Refs } from "../../thread/entry.ts";
 import { isPlainObject, type JsonObject, type JsonValue } from "../../thread/json.ts";
 import type { Ports } from "../../thread/ports.ts";
 import { Thread } from "../../thread/thread.ts";
@@ -176,6 +176,19 @@ async function withLanesOf(store: ThreadStore, tail: Thread): Promise<Thread> {
   }
 }
 
+/** The entries that the store has behind those of the thread. Undefined when it was deleted, and maybe created again. */
+export async function entriesSince(store: ThreadStore, thread: Thread): Promise<readonly EntryInput[] | undefined> {
+  const fresh: EntryInput[] = [];
+  let isSame = thread.rev === 0;
+  for await (const entry of store.read(thread.id, { fromSeq: Math.max(0, thread.rev - 1) })) {
+    const { seq, ...input } = entry;
+    if (seq >= thread.rev) fresh.push(input);
+    else isSame = entry.id === thread.last()?.id;
+    if (!isSame) break;
+  }
+  return isSame ? fresh : undefined;
+}
+
 /**
  * Adds the entries that other processes have written since. A thread that was deleted, and maybe created again, is loaded
  * from the start. Undefined if it was deleted while a run was open.
@@ -186,15 +199,8 @@ export async function caughtUp(
   ports: RuntimePorts,
 ): Promise<ReactAgent | undefined> {
   const { thread, settings, state } = agent;
-  const fresh: Parameters<Thread["append"]>[0][] = [];
-  let isSame = thread.rev === 0;
-  for await (const entry of store.read(thread.id, { fromSeq: Math.max(0, thread.rev - 1) })) {
-    const { seq, ...input } = entry;
-    if (seq >= thread.rev) fresh.push(input);
-    else isSame = entry.id === thread.last()?.id;
-    if (!isSame) break;
-  }
-  if (!isSame) {
+  const fresh = await entriesSince(store, thread);
+  if (fresh === undefined) {
     if (state.run !== undefined) return undefined;
     const anew = await loadAgent(store, thread.id, settings, ports);
     return { ...agent, thread: anew.thread, state: anew.state };
