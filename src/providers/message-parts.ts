@@ -218,10 +218,10 @@ function takesFile(part: FileContentPart, api: FileTaker): boolean {
   return FILE_TYPES[api].test(type) || (api === "openai-responses" && isUrl && familyOf(part) !== "image");
 }
 
-/** The media type as APIs know it. Where the type of an image is open, its bytes decide. */
+/** The media type as APIs know it. For an image its bytes decide: Anthropic refuses one of another type than it is sent as. */
 export function mediaTypeOf({ mediaType, data }: FileContentPart): string {
   if (mediaType === "image/jpg") return "image/jpeg";
-  return ("base64" in data && /^image(\/\*?)?$/.test(mediaType) && imageOf(data.base64)) || mediaType;
+  return ("base64" in data && /^image(\/|$)/.test(mediaType) && imageOf(data.base64)) || mediaType;
 }
 
 /** The messages with a short text in place of each file that is not taken. The same list if all are taken. */

@@ -14,7 +14,7 @@ import { outputSchemaOf } from "./structured-output.ts";
 import type { HookLimit } from "./time-limits.ts";
 
 /** The options of an ask as its entry stores them, except for the schema of its answer. `now`: the time that a deadline counts from. */
-export function dataOptions(
+function dataOptions(
   options: AnyAskOptions,
   { definition, now }: { readonly definition: Pick<AnyAgent, "limits">; readonly now: number },
 ): StoredRequestOptions {

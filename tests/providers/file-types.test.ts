@@ -65,6 +65,10 @@ describe.each([
     }
   });
 
+  test("an image is sent as the type that its bytes have", () => {
+    expect(JSON.stringify(FORMATTERS[api]([user([file("image/jpeg", PIXEL)])]))).toContain("image/png");
+  });
+
   test("image/jpg is sent under its real name", () => {
     const messages = [user([file("image/jpg")])];
     const texts = [FORMATTERS[api](messages), toAISDKPrompt(messages, { provider: PACKAGES[api] })];
@@ -81,4 +85,21 @@ test("the server of an image's URL knows its type, which only Gemini's API wants
 test("without a provider, every file is sent", () => {
   const messages = [user([file("image/heic"), file("application/zip")])];
   expect(JSON.stringify(toAISDKPrompt(messages)).match(/"type":"file"/g)).toHaveLength(2);
+});
+
+test("a text file of a result is text for Anthropic's package, which would leave it out", () => {
+  const call = { id: "call_1", name: "read", arguments: {} };
+  const messages = [
+    user("Read."),
+    { role: "assistant", content: "", toolCalls: [call] },
+    { role: "tool", toolCallId: call.id, name: call.name, content: [file("text/plain")] },
+  ] as const;
+  const value = (provider?: "anthropic") => {
+    const output = toAISDKPrompt(messages, { provider }).flatMap(({ role, content }) =>
+      role === "tool" ? content.map((part) => part.output) : [],
+    );
+    return output[0]?.type === "content" ? output[0].value : undefined;
+  };
+  expect(value("anthropic")).toEqual([{ type: "text", text: "hello" }]);
+  expect(value()).toMatchObject([{ type: "file", mediaType: "text/plain" }]);
 });

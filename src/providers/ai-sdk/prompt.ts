@@ -16,6 +16,7 @@ import {
   argumentsObject,
   assistantParts,
   checkMessages,
+  decodeText,
   type MetadataOwner,
   mediaTypeOf,
   messagesFor,
@@ -109,7 +110,7 @@ function messageOf(message: Message, { provider, stored }: AISDKOptions): AISDKM
       return { role: "assistant", content: kept.flatMap(assistantPart) };
     }
     case "tool":
-      return { role: "tool", content: [toolResult(message)] };
+      return { role: "tool", content: [toolResult(message, provider)] };
     default:
       return message satisfies never;
   }
@@ -193,6 +194,10 @@ function filePart(part: FileContentPart): AISDKFile {
   return { type: "file", mediaType: mediaTypeOf(part), ...filename, data, ...optionsOf(part) };
 }
 
+function textOf({ data }: FileContentPart): string | undefined {
+  return "base64" in data ? decodeText(data.base64) : undefined;
+}
+
 function parsedUrl(url: string): URL {
   try {
     return new URL(url);
@@ -238,12 +243,12 @@ function isKind(kind: unknown): kind is `${string}.${string}` {
   return typeof kind === "string" && kind.includes(".");
 }
 
-function toolResult(message: ToolMessage): AISDKToolResult {
+function toolResult(message: ToolMessage, provider: AISDKOptions["provider"]): AISDKToolResult {
   const { toolCallId, name: toolName } = message;
-  return { type: "tool-result", toolCallId, toolName, output: outputOf(message), ...optionsOf(message) };
+  return { type: "tool-result", toolCallId, toolName, output: outputOf(message, provider), ...optionsOf(message) };
 }
 
-function outputOf(message: ToolMessage): AISDKToolResult["output"] {
+function outputOf(message: ToolMessage, provider: AISDKOptions["provider"]): AISDKToolResult["output"] {
   const result = toolOutputOf(message);
   switch (result.type) {
     case "text":
@@ -255,7 +260,12 @@ function outputOf(message: ToolMessage): AISDKToolResult["output"] {
     case "parts":
       return {
         type: "content",
-        value: result.parts.map((part) => (part.type === "text" ? textPart(part) : filePart(part))),
+        value: result.parts.map((part) => {
+          if (part.type === "text") return textPart(part);
+          // Anthropic's package leaves out text files of a result.
+          const text = provider === "anthropic" && part.mediaType === "text/plain" ? textOf(part) : undefined;
+          return text === undefined ? filePart(part) : { type: "text", text, ...optionsOf(part) };
+        }),
       };
     default:
       return result satisfies never;
