@@ -99,14 +99,16 @@ function heddleChat({ url }: PostgresDatabase): Chat {
   const model = instantModel(false, { messages: 0 });
   const agent = defineAgent({ model, systemPrompt: SYSTEM_PROMPT, contextPolicy: { maxInputTokens: 200_000 } });
   const host = AgentHost.create({ agent, store });
+  /** Real turns, which other threads begin with. */
+  const historyOf = async (messages: readonly Said[]) => {
+    const id = `history_${messages.length}`;
+    for (const { role, content } of (await store.load(id)) === undefined ? messages : [])
+      if (role === "user") await (await host.ask(id, content)).result;
+    return (await store.load(id))?.toArray().map(({ kind, payload, refs }) => ({ kind, payload, refs })) ?? [];
+  };
   return {
     route: chatHandler({ host, authorize: () => ({ owner: "ada" }) }),
-    begin: (id, messages) =>
-      store.append(
-        id,
-        messages.map((payload) => ({ kind: "ai_message", payload: { ...payload } })),
-        { owner: "ada" },
-      ),
+    begin: async (id, messages) => store.append(id, await historyOf(messages), { owner: "ada" }),
     async close() {
       await host.stop();
       await store.close();
