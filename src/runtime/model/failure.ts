@@ -111,10 +111,17 @@ const FAILURE_KINDS: readonly FailureKind[] = [
   },
   {
     code: "model_context_too_long",
+    what: "The request has more bytes than the provider takes",
+    advice: "Send fewer or smaller files, or their URLs. Otherwise lower maxInputTokens, or summarize.",
+    retryable: false,
+    is: ({ status, text }) => status === 413 && !/token/i.test(text),
+  },
+  {
+    code: "model_context_too_long",
     what: "The messages are longer than the context window of the model",
     advice: "Lower maxInputTokens, summarize, or use a model with a larger window.",
     retryable: false,
-    is: ({ status, words, text }) => status === 413 || isTooLong(text) || isTooLong(words),
+    is: ({ words, text }) => isTooLong(text) || isTooLong(words),
   },
   {
     code: "model_refused",

@@ -215,6 +215,15 @@ describe("messages that are too long", () => {
     expect(classifyModelError(error)).toMatchObject({ code: "model_context_too_long", retryable: false });
   });
 
+  test("too many bytes are an error of bytes, because a context of fewer tokens may have as many", () => {
+    const bytes = classifyModelError(anthropic(413, "request_too_large", "Request exceeds the maximum size"));
+    expect(bytes).toMatchObject({ code: "model_context_too_long", message: expect.stringContaining("more bytes") });
+    const tokens = classifyModelError(
+      anthropic(413, "invalid_request_error", "prompt is too long: 210000 tokens > 200000"),
+    );
+    expect(tokens.message).toContain("context window");
+  });
+
   test.each([
     ["Anthropic", 207_791, 200_000],
     ["Anthropic with max_tokens", 190_000, 180_000],
