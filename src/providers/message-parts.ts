@@ -224,7 +224,7 @@ export function mediaTypeOf({ mediaType, data }: FileContentPart): string {
   return ("base64" in data && /^image(\/|$)/.test(mediaType) && imageOf(data.base64)) || mediaType;
 }
 
-/** The messages with a short text in place of each file that is not taken. The same list if all are taken. */
+/** The messages with a text in place of each file that is not taken: its own, or a note. The same list if all are taken. */
 export function withFileNotes(
   messages: readonly Message[],
   isTaken: (file: FileContentPart) => boolean,
@@ -234,11 +234,19 @@ export function withFileNotes(
     if (message.role === "system" || typeof message.content === "string") return message;
     if (!message.content.some(isLeftOut)) return message;
     const content = message.content.map(
-      (part): Part => (isLeftOut(part) ? { type: "text", text: fileNote(part) } : part),
+      (part): Part => (isLeftOut(part) ? { type: "text", text: textOfFile(part) ?? fileNote(part) } : part),
     );
     return { ...message, content };
   });
   return made.some((message, index) => message !== messages[index]) ? made : messages;
+}
+
+/** The text of a text file, behind its name. It counts as its text in a budget. Undefined for other files. */
+function textOfFile({ mediaType, filename = "A file", data }: FileContentPart): string | undefined {
+  if (!("base64" in data) || !/^(text\/|application\/(.+\+)?(json|xml|yaml|javascript)\b)/i.test(mediaType))
+    return undefined;
+  const text = decodeText(data.base64);
+  return text && `[${filename}, ${mediaType}]\n${text}`;
 }
 
 /** The messages without the files that an API refuses for their type. One such file would end the conversation. */

@@ -147,7 +147,7 @@ describe("toModelPrompt", () => {
     ["anthropic", "text/csv", false],
     ["google", "text/csv", true],
     [undefined, "text/csv", true],
-  ] as const)("for %s keeps a file of type %s: %s; else a note is in its place", (provider, mediaType, isKept) => {
+  ] as const)("for %s keeps a file of type %s: %s; else its text is in its place", (provider, mediaType, isKept) => {
     const file = { type: "file", mediaType, filename: "a.bin", data: { base64: btoa("Looms.") } } as const;
     const messages: Message[] = [
       { role: "user", content: [file] },
@@ -157,10 +157,8 @@ describe("toModelPrompt", () => {
     const text = JSON.stringify(toModelPrompt(messages, { provider }));
     const asText = provider === "anthropic" && isKept ? 1 : 0; // the result
     expect(text.match(/"type":"file"/g)?.length ?? 0).toBe(isKept ? 2 - asText : 0);
-    expect(text.match(/Looms\./g)?.length ?? 0).toBe(asText);
-    expect(text.match(new RegExp(`a.bin, ${mediaType}\\) that cannot be shown`, "g"))?.length ?? 0).toBe(
-      isKept ? 0 : 2,
-    );
+    expect(text.match(/Looms\./g)?.length ?? 0).toBe(isKept ? asText : 2);
+    expect(text.split(`[a.bin, ${mediaType}]`).length - 1).toBe(isKept ? 0 : 2);
   });
 
   const thread = Thread.fromMessages(

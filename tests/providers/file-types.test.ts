@@ -103,3 +103,15 @@ test("a text file of a result is text for Anthropic's package, which would leave
   expect(value("anthropic")).toEqual([{ type: "text", text: "hello" }]);
   expect(value()).toMatchObject([{ type: "file", mediaType: "text/plain" }]);
 });
+
+test("a text file that is not taken is its text, which also counts in the budget", () => {
+  const table = { type: "file", filename: "a.csv", data: { base64: btoa("city,sun") } } as const;
+  for (const mediaType of ["text/csv", "application/json", "application/ld+json", "application/yaml"]) {
+    const [message] = toAnthropic([user([{ ...table, mediaType }])]).messages;
+    expect(message?.content).toEqual([{ type: "text", text: `[a.csv, ${mediaType}]\ncity,sun` }]);
+  }
+  for (const data of [{ base64: btoa("\xff\xfe") }, { url: "https://example.com/a.csv" }]) {
+    const file: FileContentPart = { ...table, mediaType: "text/csv", data };
+    expect(JSON.stringify(toAnthropic([user([file])]))).toContain("that cannot be shown here");
+  }
+});

@@ -43,7 +43,7 @@ export interface AISDKOptions {
   /**
    * Leaves out content that this provider cannot read: thinking that it did not sign, and calls that another provider ran.
    * OpenAI's Chat API ("openai-chat") can hold neither. Not every provider package does this. A file of a type that the
-   * provider refuses becomes a short text. Default: everything is kept.
+   * provider refuses becomes a text. Default: everything is kept.
    */
   readonly provider?: MetadataOwner | "openai-chat" | undefined;
   /**

@@ -154,7 +154,10 @@ async function callWithFiles(
 function warnOfFiles(call: ModelCall, before: readonly Message[], after: readonly Message[]): void {
   const types = filesLeftOut(before, after).join(", ");
   const { provider } = call.model;
-  warnOf(call, `the package of ${provider} cannot take these files (${types}). The model gets notes in their place.`);
+  warnOf(
+    call,
+    `the package of ${provider} cannot take these files (${types}). The model gets their text or a note in their place.`,
+  );
 }
 
 type Options = Parameters<ProviderModel["doStream"]>[0];

@@ -171,7 +171,8 @@ describe("files that a known provider refuses for their type, which packages wou
     const onWarning = (warning: string): void => void warnings.push(warning);
     await callModel({ ...callOf(model, { messages }), settings, onWarning });
     const prompt = JSON.stringify(model.calls[0]?.prompt);
-    const isNote = (type: string) => prompt.includes(`(${type}) that cannot be shown here`);
+    const isNote = (type: string) =>
+      prompt.includes(`(${type}) that cannot be shown here`) || prompt.includes(`[A file, ${type}]`);
     const left = types.filter(isNote);
     expect(warnings.filter((warning) => warning.includes("cannot take these files"))).toEqual(
       left.length === 0 ? [] : [expect.stringContaining(`(${left.join(", ")})`)],
