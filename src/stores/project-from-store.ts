@@ -19,6 +19,7 @@ export type StoreProjectionInput = Omit<ProjectionInput, "thread"> & {
 /** A typical number of tokens per row. Only the size of the first read depends on it. */
 const TOKENS_PER_ROW = 100;
 const LEAST_ROWS = 24;
+/** As many as a load with `maxChars` has. */
 const MOST_ROWS = 499;
 const FIRST_CHARS = 16 * 1024 * 1024;
 

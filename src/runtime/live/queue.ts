@@ -40,8 +40,9 @@ export function enqueue(queue: LiveSignal[], signals: readonly LiveSignal[]): vo
 
 /** Takes a signal out of the queue, with the results that follow one: each commit waits for the disk. */
 export function dequeue(queue: LiveSignal[], at: number): LiveSignal | undefined {
-  const end = queue.findIndex((signal, index) => index >= at && (index >= at + TOGETHER || !isResult(signal)));
-  const taken = queue.splice(at, Math.max(1, (end < 0 ? queue.length : end) - at));
+  let end = at;
+  while (end < at + TOGETHER && isResult(queue[end])) end++;
+  const taken = queue.splice(at, Math.max(1, end - at));
   const results = taken.filter(isResult);
   return results.length > 1 ? { type: "results", results } : taken[0];
 }
@@ -49,8 +50,8 @@ export function dequeue(queue: LiveSignal[], at: number): LiveSignal | undefined
 /** The most results of one commit. */
 const TOGETHER = 32;
 
-function isResult(signal: LiveSignal): signal is WorkResult {
-  if (signal.type !== "agent" || signal.from === undefined) return false;
+function isResult(signal: LiveSignal | undefined): signal is WorkResult {
+  if (signal?.type !== "agent" || signal.from === undefined) return false;
   return signal.signal.type === "tool_result" || signal.signal.type === "delegated";
 }
 

@@ -217,9 +217,13 @@ async function downloadFile(
   const { maxBytes = MAX_BYTES, timeoutMs = TIMEOUT_MS, allowPrivateAddresses = false } = limits;
   const timeout = AbortSignal.timeout(timeoutMs);
   const signal = abortSignal === undefined ? timeout : AbortSignal.any([timeout, abortSignal]);
-  const get = allowPrivateAddresses || first.protocol === "data:" ? getAny : getChecked;
+  const isData = first.protocol === "data:";
+  const get = allowPrivateAddresses || isData ? getAny : getChecked;
   let url = first;
   for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects++) {
+    // The `fetch` of some runtimes reads local files.
+    if (!isData && url.protocol !== "https:" && url.protocol !== "http:")
+      throw new DownloadFailure(`only http and https are downloaded, not ${url.protocol}`);
     const response = await get(url, signal);
     const location = response.status >= 300 && response.status < 400 ? response.headers.get("location") : null;
     if (location === null) {
@@ -239,9 +243,6 @@ function getAny(url: URL, signal: AbortSignal): Promise<Response> {
 
 /** A name is checked again when the connection looks it up, because its address may have changed since. */
 async function getChecked(url: URL, signal: AbortSignal): Promise<Response> {
-  if (url.protocol !== "https:" && url.protocol !== "http:") {
-    throw new DownloadFailure(`only http and https are downloaded, not ${url.protocol}`);
-  }
   const host = url.hostname.replace(/^\[|\]$/g, "");
   const isPrivate = isLiteral(host) ? isPrivateAddress(host) : isLocalName(host);
   if (isPrivate) throw privateAddress(url);

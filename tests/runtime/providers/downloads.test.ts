@@ -98,11 +98,15 @@ describe("a file by a URL that is not http", () => {
     expect(JSON.stringify(scene.provider.requests[0]?.body)).toContain(`"data":"${PNG}"`);
   });
 
-  test.each(["file:///etc/hostname", "ftp://example.com/a.png"])(
-    "fails the ask that holds it, and is a note later: %s",
-    async (url) => {
+  test.each([
+    ["file:///etc/hostname", false],
+    ["file:///etc/hostname", true],
+    ["ftp://example.com/a.png", false],
+  ])(
+    "fails the ask that holds it, and is a note later: %s, private addresses allowed: %s",
+    async (url, allowPrivateAddresses) => {
       const scene = await stage(setting);
-      const server = await scene.start();
+      const server = await scene.start({ download: { allowPrivateAddresses } });
       await expect((await server.ask(picture(url))).result).rejects.toMatchObject({
         cause: { code: "file_download_failed", message: expect.stringContaining("only http and https are downloaded") },
       });

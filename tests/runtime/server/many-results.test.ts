@@ -33,21 +33,24 @@ function slowStore(isWaited: (kinds: readonly string[]) => boolean) {
   return { store, opened, reached, appended };
 }
 
+/** A tool that counts its calls. */
+function counted() {
+  const calls = { count: 0 };
+  const execute = (): string => {
+    calls.count += 1;
+    return "done";
+  };
+  return { work: defineTool({ inputSchema: anything, execute }), calls };
+}
+
 test("results that come while one is stored are stored together, in their order", async () => {
   const { store, opened, reached, appended } = slowStore(() => true);
-  let ran = 0;
-  const work = defineTool({
-    inputSchema: anything,
-    execute: () => {
-      ran += 1;
-      return "done";
-    },
-  });
+  const { work, calls } = counted();
   const agent = defineAgent({ model: scriptedModel(script), tools: { work }, toolConcurrency: CALLS });
   await using host = AgentHost.create({ agent, store });
   const request = await host.ask("thread_1", "Go.");
   await reached.promise;
-  await expect.poll(() => ran).toBe(CALLS);
+  await expect.poll(() => calls.count).toBe(CALLS);
   opened.resolve();
   expect((await request.result).text).toBe("Done.");
   expect(appended.map(({ length }) => length)).toEqual([1, 32, 32, 5]);
@@ -91,19 +94,12 @@ test("a commit of several results that is refused is tried again, each for itsel
     entries.filter(({ refs }) => refs?.["toolCallId"] !== undefined).length > 1
       ? { error: () => new StoreError({ code: "too_large", message: "Too large." }) }
       : undefined;
-  let ran = 0;
-  const work = defineTool({
-    inputSchema: anything,
-    execute: () => {
-      ran += 1;
-      return "done";
-    },
-  });
+  const { work, calls } = counted();
   const agent = defineAgent({ model: scriptedModel(script), tools: { work }, toolConcurrency: CALLS });
   await using host = AgentHost.create({ agent, store: spy.store });
   const request = await host.ask("thread_1", "Go.");
   await reached.promise;
-  await expect.poll(() => ran).toBe(CALLS);
+  await expect.poll(() => calls.count).toBe(CALLS);
   opened.resolve();
   expect((await request.result).text).toBe("Done.");
   expect(appended.map(({ length }) => length)).toEqual(ids.map(() => 1));
