@@ -10,6 +10,7 @@ import {
   withFileNotes,
 } from "../../providers/message-parts.ts";
 import { readableParts } from "../../providers/thinking.ts";
+import { portableSha256 } from "../../thread/encoding.ts";
 import { isPlainObject, type JsonObject } from "../../thread/json.ts";
 import {
   type AssistantMessage,
@@ -39,7 +40,7 @@ export function promptFor(
     ...(cache !== undefined && usesCacheMarks(model) && { cache }),
   };
   const name = qualifiedModelName(model);
-  const readable = messages.map((message) => withReadableCalls(model, message));
+  const readable = messages.map((message) => withReadableCalls(model, withTakenIds(model, message)));
   const prompt = promptOf(withChatResults(model, readable), options).flatMap((message): readonly PromptMessage[] => {
     if (message.role !== "assistant") return [message];
     const content = message.content.flatMap((part) => ownPart(part, name));
@@ -61,6 +62,25 @@ function withReadableCalls(model: ProviderModel, message: Message): Message {
     (part) => !isProviderExecuted(part) || (owner !== undefined && canReadProviderCall(part, owner)),
   );
   return { ...message, content: kept };
+}
+
+/** Mistral takes call ids of nine letters and digits only, also those that another model of the thread has made. */
+const SHORT_IDS = /mi[sx]tral|ministral|magistral|devstral|codestral|pixtral/i;
+const SHORT_ID = /^[A-Za-z0-9]{9}$/;
+
+function withTakenIds({ provider, modelId }: Pick<ProviderModel, "provider" | "modelId">, message: Message): Message {
+  if (!SHORT_IDS.test(`${provider} ${modelId}`)) return message;
+  if (message.role === "tool") return { ...message, toolCallId: shortId(message.toolCallId) };
+  if (message.role !== "assistant" || message.toolCalls === undefined) return message;
+  const toolCalls = message.toolCalls.map((call) => ({ ...call, id: shortId(call.id) }));
+  const { content } = message;
+  if (typeof content === "string") return { ...message, toolCalls };
+  const parts = content.map((part) => (part.type === "tool_call" ? { ...part, id: shortId(part.id) } : part));
+  return { ...message, content: parts, toolCalls };
+}
+
+function shortId(id: string): string {
+  return SHORT_ID.test(id) ? id : portableSha256(id).replaceAll(/[-_]/g, "").slice(0, 9);
 }
 
 /** Whether the model uses cache marks. Gateways pass them to Claude, so the name of the model counts too. */

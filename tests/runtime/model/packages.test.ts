@@ -65,6 +65,51 @@ describe("results with pictures, where a package would write their bytes into th
   });
 });
 
+describe("the ids of calls", () => {
+  const messages: readonly Message[] = [
+    { role: "user", content: "Look." },
+    {
+      role: "assistant",
+      content: [
+        { type: "text", text: "I look." },
+        { type: "tool_call", id: "call_1" },
+        { type: "tool_call", id: "Ab3dE6gH9" },
+      ],
+      toolCalls: [
+        { id: "call_1", name: "f", arguments: {} },
+        { id: "Ab3dE6gH9", name: "f", arguments: {} },
+      ],
+    },
+    { role: "tool", toolCallId: "call_1", name: "f", content: "1" },
+    { role: "tool", toolCallId: "Ab3dE6gH9", name: "f", content: "2" },
+    { role: "assistant", content: "", toolCalls: [{ id: "call_2", name: "f", arguments: {} }] },
+    { role: "tool", toolCallId: "call_2", name: "f", content: "3" },
+  ];
+
+  async function idsFor(model: { readonly provider: string; readonly modelId?: string }): Promise<readonly string[]> {
+    const said = says([finish], model);
+    await callModel(callOf(said, { messages }));
+    return [...JSON.stringify(said.calls[0]?.prompt).matchAll(/"toolCallId":"([^"]*)"/g)].flatMap(([, id]) => id ?? []);
+  }
+
+  test.each([
+    { provider: "mistral.chat" },
+    { provider: "openrouter.chat", modelId: "mistralai/devstral-medium" },
+  ])("have nine letters and digits for Mistral: $provider", async (model) => {
+    const [first, second, ...others] = await idsFor(model);
+    expect(first).toMatch(/^[A-Za-z0-9]{9}$/);
+    expect(second).toBe("Ab3dE6gH9");
+    expect(others).toEqual([first, second, others[2], others[2]]);
+    expect(others[2]).toMatch(/^[A-Za-z0-9]{9}$/);
+    expect(others[2]).not.toBe(first);
+  });
+
+  test("stay as they are for others", async () => {
+    const kept = ["call_1", "Ab3dE6gH9", "call_1", "Ab3dE6gH9", "call_2", "call_2"];
+    expect(await idsFor({ provider: "openai.chat" })).toEqual(kept);
+  });
+});
+
 describe("Claude's stream", () => {
   test("begins with a part that does not belong to the answer", async () => {
     const start = { type: "custom", kind: "anthropic.message_start", providerMetadata: { anthropic: { id: "msg_1" } } };
