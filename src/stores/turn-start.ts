@@ -30,6 +30,7 @@ export async function startOfMissing(store: TailStore, tail: Thread, missing: Mi
   const windowSeq = await startOfWindow(store, tail, missing);
   const isCut = windowSeq < tail.firstSeq;
   if (missingTurns === undefined || (missingTurns === 0 && !isCut)) return undefined;
+  if (isCut && windowSeq <= ENTRIES_PER_TURN) return { fromSeq: 0, requests: [] };
   const requests: number[] = [];
   let start = tail.firstSeq;
   let ofWindow = isCut ? 0 : 2;

@@ -137,6 +137,13 @@ export async function* pagesOf(
   }
 }
 
+/** The rows, when each links to the one before it. */
+export function linked(threadId: string, rows: readonly StoredRow[]): readonly StoredRow[] {
+  const wrong = firstUnlinked(undefined, rows, false);
+  if (wrong >= 0) throw unlinked(threadId, rows[wrong - 1], rows[wrong], false);
+  return rows;
+}
+
 /** The index of the first row that does not link to its neighbor; -1 when all do. */
 function firstUnlinked(previous: StoredRow | undefined, rows: readonly StoredRow[], reverse: boolean): number {
   return rows.findIndex((row, index) => {

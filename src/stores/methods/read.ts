@@ -14,6 +14,7 @@ import type { StoredRow, ThreadHead } from "../stored-records.ts";
 import { blobTexts, newestTexts } from "./blobs.ts";
 import {
   entryOf,
+  linked,
   PAGE_SIZE,
   pagesOf,
   readablePagesOf,
@@ -35,7 +36,8 @@ export function readMethods(context: StoreContext): Pick<ThreadStore, "load" | "
       checkSeq("upToSeq", copy.upToSeq);
       checkLanes(copy.lanes);
       const call = context.withSignal(copy.signal);
-      return withConsistentHead(call, threadId, async (head) => head && loadAt(call, threadId, head, copy));
+      const early = newestRows(call, threadId, copy);
+      return withConsistentHead(call, threadId, async (head) => head && loadAt(call, threadId, head, copy, early));
     },
 
     async *read(threadId, options = {}) {
@@ -74,11 +76,27 @@ export function readMethods(context: StoreContext): Pick<ThreadStore, "load" | "
 /** The most entries that a load with `maxChars` has: with the one before them, one page. */
 const MOST_LIMITED = PAGE_SIZE - 1;
 
+/** The rows that a load of one page needs, newest first, read beside the head. They may be those of another head. */
+async function newestRows(
+  { driver }: StoreContext,
+  threadId: string,
+  { last = PAGE_SIZE, maxChars, upToSeq: to = Number.MAX_SAFE_INTEGER }: LoadOptions,
+): Promise<readonly StoredRow[]> {
+  const limit = 1 + (maxChars === undefined ? last : Math.min(last, MOST_LIMITED));
+  if (limit > PAGE_SIZE) return [];
+  try {
+    return await driver.rows(threadId, { from: 0, to, reverse: true, limit });
+  } catch {
+    return []; // they are read again, and the caller gets that error
+  }
+}
+
 async function loadAt(
   context: StoreContext,
   threadId: string,
   head: ThreadHead,
   options: LoadOptions,
+  early: Promise<readonly StoredRow[]>,
 ): Promise<Thread> {
   const { ports } = context;
   const { createdAt, metadata } = checkHead(threadId, head, ports.sha256);
@@ -90,9 +108,13 @@ async function loadAt(
   const rows: StoredRow[] = [];
   const entries: Entry[] = [];
   const neighbors = new NeighborCheck(threadId);
+  const read = (await early).filter(({ seq }) => seq >= from);
+  const isOfHead = end < head.rev || read[0]?.hash === head.hash;
+  const isRead = isOfHead && read[0]?.seq === end - 1 && read.length === end - from;
   const range = { from, to: end - 1, limit: end - from };
+  const pages = isRead ? [linked(threadId, read.reverse())] : pagesOf(context, threadId, range);
   const isInTail = ({ seq }: StoredRow): boolean => seq >= firstSeq;
-  for await (const whole of pagesOf(context, threadId, range)) {
+  for await (const whole of pages) {
     const tail = whole.filter(isInTail);
     const newest = maxChars === undefined ? undefined : await newestTexts(context, tail, maxChars);
     const blobs = newest?.texts ?? (await blobTexts(context, tail));
