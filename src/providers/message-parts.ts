@@ -252,7 +252,25 @@ function textOfFile({ mediaType, filename = "A file", data }: FileContentPart): 
 /** The messages without the files that an API refuses for their type. One such file would end the conversation. */
 export function messagesFor(api: FileTaker, messages: readonly Message[]): readonly Message[] {
   checkMessages(messages);
-  return withFileNotes(messages, (file) => takesFile(file, api));
+  const taken = withFileNotes(messages, (file) => takesFile(file, api));
+  return api === "google" && taken.some(hasOtherTexts) ? taken.map(withOneText) : taken;
+}
+
+/** Google's package makes a result of each text for Gemini 2, which takes one result for each call. */
+function withOneText(message: Message): Message {
+  if (!hasOtherTexts(message)) return message;
+  const files = partsOf(message.content).filter((part) => part.type === "file");
+  const text = textsIn(message).join("\n") || "Tool executed successfully."; // the words of the package
+  return { ...message, content: [{ type: "text", text }, ...files] };
+}
+
+function hasOtherTexts(message: Message): message is ToolMessage {
+  if (message.role !== "tool" || message.isError === true) return false;
+  return textsIn(message).length !== 1 && partsOf(message.content).length > 0;
+}
+
+function textsIn({ content }: Message): readonly string[] {
+  return partsOf(content).flatMap((part) => (part.type === "text" ? [part.text] : []));
 }
 
 /** Returns the first half of a media type: `image` for `image/png`. */

@@ -237,3 +237,16 @@ describe("toModelPrompt", () => {
     expect(toModelPrompt(plain)).toEqual({ messages: [{ role: "user", content: "Hi" }] });
   });
 });
+
+test("a PDF of a result has a name with an ending for OpenAI", () => {
+  const pdf = { type: "file", mediaType: "application/pdf", data: { base64: "AQID" } } as const;
+  const messages: readonly Message[] = [
+    { role: "user", content: "Read." },
+    { role: "assistant", content: "", toolCalls: [{ id: "a", name: "read", arguments: {} }] },
+    { role: "tool", toolCallId: "a", name: "read", content: [pdf, { ...pdf, filename: "b.pdf" }] },
+  ];
+  const names = (provider: "openai" | "anthropic") =>
+    [...JSON.stringify(toAISDKPrompt(messages, { provider })).matchAll(/"filename":"(.*?)"/g)].map(([, name]) => name);
+  expect(names("openai")).toEqual(["file.pdf", "b.pdf"]);
+  expect(names("anthropic")).toEqual(["b.pdf"]);
+});

@@ -248,6 +248,10 @@ function toolResult(message: ToolMessage, provider: AISDKOptions["provider"]): A
   return { type: "tool-result", toolCallId, toolName, output: outputOf(message, provider), ...optionsOf(message) };
 }
 
+function isUnnamedPdf({ mediaType, filename }: FileContentPart): boolean {
+  return mediaType === "application/pdf" && filename === undefined;
+}
+
 function outputOf(message: ToolMessage, provider: AISDKOptions["provider"]): AISDKToolResult["output"] {
   const result = toolOutputOf(message);
   switch (result.type) {
@@ -264,7 +268,9 @@ function outputOf(message: ToolMessage, provider: AISDKOptions["provider"]): AIS
           if (part.type === "text") return textPart(part);
           // Anthropic's package leaves out text files of a result.
           const text = provider === "anthropic" && part.mediaType === "text/plain" ? textOf(part) : undefined;
-          return text === undefined ? filePart(part) : { type: "text", text, ...optionsOf(part) };
+          if (text !== undefined) return { type: "text", text, ...optionsOf(part) };
+          // OpenAI's package names a file of a result "data", and OpenAI reads a PDF by its ending.
+          return filePart(provider === "openai" && isUnnamedPdf(part) ? { ...part, filename: "file.pdf" } : part);
         }),
       };
     default:

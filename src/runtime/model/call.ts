@@ -11,7 +11,7 @@ import type { CacheOption } from "../../providers/cache.ts";
 import type { Message, ToolSpec } from "../../thread/message.ts";
 import type { RuntimePorts } from "../ports.ts";
 import { AnswerBuilder, finishAnswer, type ModelDelta } from "./answer.ts";
-import { classifyModelError, ModelError } from "./failure.ts";
+import { classifyModelError, isRefusalOfFile, ModelError } from "./failure.ts";
 import { type FetchedFiles, type ReadBlob, withFetchedFiles } from "./files.ts";
 import {
   filesLeftOut,
@@ -22,6 +22,7 @@ import {
   type ThinkingPlan,
   withKnownFiles,
   withNotes,
+  withoutRefused,
 } from "./prompt.ts";
 import { estimateBytes, fieldsIn, plainText, rawPart, warningText } from "./provider-values.ts";
 import { callSettings, isStored, type ModelSettings, type ModelSpec, specOf } from "./specification.ts";
@@ -120,7 +121,7 @@ interface Run {
   end: { usage?: Usage; finishReason?: ModelFinishReason; response?: NonNullable<ModelAnswer["response"]> };
 }
 
-/** Calls the model. If the package cannot take a file, the call is repeated with notes in place of files. */
+/** Calls the model. If the package or the provider refuses a file, the call is repeated with notes in place of files. */
 async function callWithFiles(
   run: Run,
   spec: ModelSpec,
@@ -133,8 +134,8 @@ async function callWithFiles(
   const shared = { ...callSettings(model, spec, settings, call.tools), abortSignal: wait.signal };
   const known = withKnownFiles(model, messages, settings);
   if (known !== messages) warnOfFiles(call, messages, known);
-  const lists = [known, ...withNotes(known)];
-  for (const [at, list] of lists.entries()) {
+  let others: readonly (readonly Message[])[] | undefined;
+  for (let list = known; ; ) {
     const prompt = promptFor(model, spec, list, {
       ...(cache !== undefined && { cache }),
       stored: isStored(model, settings),
@@ -144,20 +145,26 @@ async function callWithFiles(
       else await stream(run, spec, builder, { ...shared, prompt });
       return;
     } catch (error) {
-      const next = lists[at + 1];
-      if (next === undefined || !isUnsupported(error)) throw error;
-      warnOfFiles(call, list, next);
+      const isRefused = isRefusalOfFile(error);
+      if (!isRefused && !isUnsupported(error)) throw error;
+      others ??= isRefused ? withoutRefused(known) : withNotes(known);
+      const [next, ...later] = others;
+      if (next === undefined) throw error;
+      warnOfFiles(call, list, next, isRefused);
+      others = later;
+      list = next;
     }
   }
 }
 
-function warnOfFiles(call: ModelCall, before: readonly Message[], after: readonly Message[]): void {
+function warnOfFiles(call: ModelCall, before: readonly Message[], after: readonly Message[], isRefused = false): void {
   const types = filesLeftOut(before, after).join(", ");
+  if (types === "") return;
   const { provider } = call.model;
-  warnOf(
-    call,
-    `the package of ${provider} cannot take these files (${types}). The model gets their text or a note in their place.`,
-  );
+  const trouble = isRefused
+    ? `${provider} refused the request for a file`
+    : `the package of ${provider} cannot take these files`;
+  warnOf(call, `${trouble} (${types}). The model gets their text or a note in their place.`);
 }
 
 type Options = Parameters<ProviderModel["doStream"]>[0];

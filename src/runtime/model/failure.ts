@@ -77,6 +77,14 @@ export function classifyModelError(error: unknown, clock?: Clock, isReading = fa
   };
 }
 
+/** Whether a provider refused the request for one of its files: broken bytes, too many pixels, a document that it cannot read. */
+export function isRefusalOfFile(error: unknown): boolean {
+  const { status = 0, text, words } = factsOf(error);
+  return [400, 415, 422].includes(status) && FILE.test(`${text} ${words.join(" ")}`) && !isTooLong(text);
+}
+
+const FILE = /image|picture|document|pdf|\bfiles?\b|file_?data|media|audio|video/i;
+
 /** The HTTP status and the error code of the provider. A code with digits is left out, because it could be a key. */
 function detailsOf({ status, words }: ThrownFacts): string {
   const word = words.find((word) => /^(?!AI_)[A-Za-z]+([_.-][A-Za-z]+)+$/.test(word) && word.length <= 48);

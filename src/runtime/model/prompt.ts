@@ -157,7 +157,8 @@ export function withKnownFiles(
   messages: readonly Message[],
   { providerOptions }: ModelSettings,
 ): readonly Message[] {
-  const owner = metadataKey({ provider, modelId });
+  const key = metadataKey({ provider, modelId });
+  const owner = key === "vertex" ? "google" : key;
   if (!isKnown(owner) || providerOptions?.[owner]?.["passThroughUnsupportedFiles"] === true) return messages;
   return messagesFor(owner === "openai" && isChat({ provider }) ? "openai-chat" : owner, messages);
 }
@@ -181,6 +182,14 @@ export function withNotes(messages: readonly Message[]): readonly (readonly Mess
     if (list !== before) lists.push(list);
   }
   return lists;
+}
+
+/** Lists for a provider that refused a file: without those of the newest message that has some, then without all. */
+export function withoutRefused(messages: readonly Message[]): readonly (readonly Message[])[] {
+  const newest = messages.map(filesOf).findLast(({ length }) => length > 0) ?? [];
+  const all = messages.flatMap(filesOf);
+  const first = withFileNotes(messages, (file) => !newest.includes(file));
+  return all.length === 0 ? [] : [first, ...(all.length > newest.length ? [withFileNotes(messages, () => false)] : [])];
 }
 
 /** The media types of the files that only the first list has. */

@@ -92,17 +92,17 @@ describe("the ids of calls", () => {
     return [...JSON.stringify(said.calls[0]?.prompt).matchAll(/"toolCallId":"([^"]*)"/g)].flatMap(([, id]) => id ?? []);
   }
 
-  test.each([
-    { provider: "mistral.chat" },
-    { provider: "openrouter.chat", modelId: "mistralai/devstral-medium" },
-  ])("have nine letters and digits for Mistral: $provider", async (model) => {
-    const [first, second, ...others] = await idsFor(model);
-    expect(first).toMatch(/^[A-Za-z0-9]{9}$/);
-    expect(second).toBe("Ab3dE6gH9");
-    expect(others).toEqual([first, second, others[2], others[2]]);
-    expect(others[2]).toMatch(/^[A-Za-z0-9]{9}$/);
-    expect(others[2]).not.toBe(first);
-  });
+  test.each([{ provider: "mistral.chat" }, { provider: "openrouter.chat", modelId: "mistralai/devstral-medium" }])(
+    "have nine letters and digits for Mistral: $provider",
+    async (model) => {
+      const [first, second, ...others] = await idsFor(model);
+      expect(first).toMatch(/^[A-Za-z0-9]{9}$/);
+      expect(second).toBe("Ab3dE6gH9");
+      expect(others).toEqual([first, second, others[2], others[2]]);
+      expect(others[2]).toMatch(/^[A-Za-z0-9]{9}$/);
+      expect(others[2]).not.toBe(first);
+    },
+  );
 
   test("stay as they are for others", async () => {
     const kept = ["call_1", "Ab3dE6gH9", "call_1", "Ab3dE6gH9", "call_2", "call_2"];
@@ -230,6 +230,7 @@ describe("files that a known provider refuses for their type, which packages wou
     ["openai.responses", []],
     ["openai.chat", []],
     ["google.generative-ai", ["image/heic", "text/csv"]],
+    ["google.vertex.chat", ["image/heic", "text/csv"]],
     ["local.chat", types],
   ])("%s is sent only %j, and the caller is warned of the others", async (provider, sent) => {
     expect(await sentBy(provider)).toEqual(sent);
@@ -238,5 +239,59 @@ describe("files that a known provider refuses for their type, which packages wou
   test("OpenAI is sent all if the call has its package pass them", async () => {
     const providerOptions = { openai: { passThroughUnsupportedFiles: true } };
     expect(await sentBy("openai.responses", { providerOptions })).toEqual(types);
+  });
+});
+
+describe("a file that the provider refuses", () => {
+  const image = (base64: string) => ({ type: "file", mediaType: "image/png", data: { base64 } }) as const;
+  const messages: readonly Message[] = [
+    { role: "user", content: [image("AAAA")] },
+    { role: "assistant", content: "A square." },
+    { role: "user", content: [{ type: "text", text: "And this?" }, image("BBBB")] },
+  ];
+  const refused = { statusCode: 400, message: "messages.2.content.1.image.source.base64: image exceeds 10 MB maximum" };
+
+  async function shown(errors: readonly object[], list = messages) {
+    const warnings: string[] = [];
+    const model = fake((call) => {
+      const error = errors[call - 1];
+      if (error !== undefined) throw Object.assign(new Error("refused"), error);
+      return [...text("0", "Fine."), finish];
+    });
+    const onWarning = (warning: string): void => void warnings.push(warning);
+    const answer = await callModel({ ...callOf(model, { messages: list }), onWarning }).catch((error) => error);
+    const prompts = model.calls.map(({ prompt }) => JSON.stringify(prompt).match(/AAAA|BBBB|cannot be shown/g));
+    return { answer: answer.code ?? answer.content, prompts, warnings: warnings.length };
+  }
+
+  test("is a note, and first it is that of the newest message", async () => {
+    const none = ["cannot be shown", "cannot be shown"];
+    expect(await shown([refused])).toEqual({
+      answer: "Fine.",
+      prompts: [
+        ["AAAA", "BBBB"],
+        ["AAAA", "cannot be shown"],
+      ],
+      warnings: 1,
+    });
+    const twice = await shown([refused, refused]);
+    expect([twice.prompts[2], twice.answer]).toEqual([none, "Fine."]);
+    const always = await shown([refused, refused, refused]);
+    expect([always.prompts.length, always.answer]).toEqual([3, "model_bad_request"]);
+  });
+
+  test.each([
+    ["another trouble", { statusCode: 400, message: "temperature is not supported" }],
+    ["another status", { statusCode: 401, message: "No image for this key" }],
+    [
+      "too many tokens",
+      { statusCode: 400, message: "prompt is too long: 210000 tokens > 200000 maximum, with images" },
+    ],
+  ])("is not looked for after %s", async (_what, error) => {
+    expect((await shown([error])).prompts).toHaveLength(1);
+  });
+
+  test("is not looked for where there is none", async () => {
+    expect((await shown([refused], [{ role: "user", content: "Hi" }])).answer).toBe("model_bad_request");
   });
 });

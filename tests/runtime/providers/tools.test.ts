@@ -1,7 +1,7 @@
 import { type AgentServer, content, type JsonObject } from "heddle";
 import { describe, expect, test } from "vitest";
 import { defineTool } from "../../../src/agent/definition/tool.ts";
-import { EVERY_WAY } from "./support/models.ts";
+import { EVERY_WAY, modelAt, WAYS } from "./support/models.ts";
 import { expectAccepted, proveBodies, stage, told, WEATHER, weatherIn } from "./support/stage.ts";
 
 /** One pixel. */
@@ -118,6 +118,26 @@ describe.each(EVERY_WAY)("$api, $way", (setting) => {
     expect(body).toContain(picture);
     expect(await proveBodies(scene)).toBe(2);
   });
+});
+
+test.each(WAYS)("Gemini 2 gets one result for a call with several texts and files, $way", async ({ streaming }) => {
+  const scene = await stage({ api: "gemini", streaming });
+  const model = modelAt(scene.provider.url, "gemini", { name: "gemini-2.5-pro" });
+  const text = (value: string) => ({ type: "text", text: value }) as const;
+  const image = { type: "file", mediaType: "image/png", data: { base64: PNG } } as const;
+  const archive = { type: "file", mediaType: "application/zip", filename: "a.zip", data: { base64: "AQID" } } as const;
+  const results = [[text("One."), archive], [text("One."), text("Two."), image], [image]];
+  const look = defineTool({ inputSchema, execute: async () => content(results.shift() ?? []) });
+  const call = { name: "look", arguments: { city: "Bern" } };
+  scene.provider.answer({ calls: [call] }, { calls: [call, call] }, { text: "Seen." }, { text: "Bye." });
+  const server = await scene.start({ tools: { look }, model });
+  expect((await (await server.ask("Look.")).result).text).toBe("Seen.");
+  expect((await (await server.ask("Thanks")).result).text).toBe("Bye.");
+  expect(scene.provider.requests.map(({ accepted }) => accepted)).toEqual([true, true, true, true]);
+  const body = JSON.stringify(scene.provider.requests.at(-1)?.body);
+  expect(body).toContain("One.\\n[A file (a.zip, application/zip) that cannot be shown here]");
+  expect(body).toContain("One.\\nTwo.");
+  expect(body.match(/"functionResponse"/g)).toHaveLength(3);
 });
 
 /** The cities of results, in the order of the body. */

@@ -20,7 +20,7 @@ export function checkGemini(asked: Asked): void {
   const contents = objectsOf(body["contents"]);
   if (contents.length === 0) refuse("empty_list", "* GenerateContentRequest.contents: contents is not specified\n");
   for (const [index, content] of contents.entries()) checkContent(content, index);
-  for (const [index, content] of contents.entries()) checkExchange(content, contents[index - 1]);
+  for (const [index, content] of contents.entries()) checkExchange(content, contents[index - 1], asked);
   if (contents.at(-1)?.["role"] === "model") {
     refuse("trailing_assistant", "Requests ending with a model turn are not supported.");
   }
@@ -93,7 +93,7 @@ function checkContent({ role, parts }: JsonObject, index: number): void {
 }
 
 /** Behind N calls come N responses, alone, in the order of the calls; before calls comes a user or responses. */
-function checkExchange(content: JsonObject, before: JsonObject | undefined): void {
+function checkExchange(content: JsonObject, before: JsonObject | undefined, { model }: Asked): void {
   const calls = calledIn(content);
   if (calls.length > 0 && before?.["role"] !== "user") {
     refuse(
@@ -115,7 +115,8 @@ function checkExchange(content: JsonObject, before: JsonObject | undefined): voi
       "Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn.",
     );
   }
-  if (given.length > 0 && given.length !== parts.length) {
+  // Gemini 2 has no place for files in a result, so they stand beside it.
+  if (given.length > 0 && given.length !== parts.length && !model.includes("gemini-2")) {
     refuse("text_beside_results", "Requests ending with a model turn are not supported.");
   }
   for (const [place, response] of given.entries()) checkPair(objectOf(called[place]), response);
