@@ -65,7 +65,7 @@ function withReadableCalls(model: ProviderModel, message: Message): Message {
 }
 
 /** Mistral takes call ids of nine letters and digits only, also those that another model of the thread has made. */
-const SHORT_IDS = /mi[sx]tral|ministral|magistral|devstral|codestral|pixtral/i;
+const SHORT_IDS = /mistral|mixtral|ministral|magistral|devstral|codestral|pixtral/i;
 const SHORT_ID = /^[A-Za-z0-9]{9}$/;
 
 function withTakenIds({ provider, modelId }: Pick<ProviderModel, "provider" | "modelId">, message: Message): Message {
