@@ -1,6 +1,6 @@
 import type { ProjectionMeta, ProjectionView } from "../projection/projection.ts";
 import type { JsonObject, JsonValue } from "../thread/json.ts";
-import type { Content, Part, ToolCall } from "../thread/message.ts";
+import type { Author, Content, Part, ToolCall } from "../thread/message.ts";
 import type { ToolDataPart } from "./definition/tool.ts";
 import type { ModelFinishReason, Usage, UsageByModel } from "./model-call.ts";
 import type { Failure, SteerKind } from "./signal.ts";
@@ -71,6 +71,7 @@ export interface EventData {
     readonly approved: boolean;
     readonly by?: string;
     readonly reason?: string;
+    readonly author?: Author;
     readonly arguments?: JsonValue;
     readonly rule?: string;
     readonly expired?: true;
@@ -88,6 +89,7 @@ export interface EventData {
     readonly id: string;
     readonly steer: SteerKind;
     readonly content: Content;
+    readonly author?: Author;
     readonly display?: JsonObject;
   };
   /** A value that a tool has yielded. The last one is its result, which follows in `tool_completed`. */

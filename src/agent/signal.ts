@@ -300,6 +300,7 @@ export type Signal =
       readonly toolCallId: string;
       readonly by?: string;
       readonly reason?: string;
+      readonly author?: Author;
       readonly remember?: Remember;
       /** Of an approval: what the call runs with instead of its own arguments. They fit the schema of the tool. */
       readonly editedArguments?: JsonValue;

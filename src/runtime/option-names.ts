@@ -166,7 +166,7 @@ export function checkHostAskOptions(options: object): void {
 
 const COMMAND: OptionNames<SenderOptions> = { source: true, refs: true };
 const DECIDER: OptionNames<Decider> = { ...COMMAND, by: true, reason: true };
-const DECIDE: OptionNames<DecideOptions> = { ...DECIDER, remember: true };
+const DECIDE: OptionNames<DecideOptions> = { ...DECIDER, author: true, remember: true };
 const APPROVE: OptionNames<ApproveOptions> = { ...DECIDE, arguments: true };
 const REMEMBER: OptionNames<NonNullable<DecideOptions["remember"]>> = { tool: true, pattern: true, scope: true };
 const SCOPES: readonly unknown[] = ["request", "lane", "thread", undefined];

@@ -254,6 +254,8 @@ export type ApprovalResolvedPayload = InLane & {
   readonly approved: boolean;
   readonly by?: string;
   readonly reason?: string;
+  /** The person who wrote the reason. The model is shown the name before it. */
+  readonly author?: Author;
   /** The reason, in logs of 0.1. */
   readonly note?: string;
   /** The arguments that the call runs with. Default: those of the call. */

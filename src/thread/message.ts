@@ -136,6 +136,8 @@ export function authorName(author: unknown): string | undefined {
 }
 
 /** The content as a model is shown it: the name comes before it. */
+export function withAuthorName(name: string, content: string): string;
+export function withAuthorName(name: string, content: Content): Content;
 export function withAuthorName(name: string, content: Content): Content {
   const label = `From ${name}:`;
   return typeof content === "string" ? `${label}\n${content}` : [{ type: "text", text: label }, ...content];

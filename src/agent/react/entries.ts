@@ -3,7 +3,7 @@ import { coveredSeqs, type SummaryRange } from "../../projection/summary/summary
 import type { EntryInput, Refs } from "../../thread/entry.ts";
 import type { JsonObject, JsonValue } from "../../thread/json.ts";
 import type { ApprovalRequestedPayload } from "../../thread/kinds.ts";
-import type { ToolCall } from "../../thread/message.ts";
+import type { Author, ToolCall } from "../../thread/message.ts";
 import type { CallRecord, ModelAnswer } from "../model-call.ts";
 import { storedCall } from "../model-call.ts";
 import type { CallWork, Failure, Signal, Steer, StoredRequestOptions, ToolOutcome } from "../signal.ts";
@@ -230,6 +230,7 @@ export interface Decision {
   readonly approved: boolean;
   readonly by?: string | undefined;
   readonly reason?: string | undefined;
+  readonly author?: Author | undefined;
   readonly editedArguments?: JsonValue;
   /** The permission rule that decides. */
   readonly rule?: string;

@@ -170,7 +170,7 @@ function resumeCall(step: Step, open: OpenCall, { untouched = false, notBegun = 
     case "answered":
       return executeCall(commitEntries(step, toolStartedEntry(run, call.id, call.name)), run, open, true);
     case "denied":
-      return denyCall(emitDecision(step, run, open), run, open, decisionOn(step.agent, run, open).reason);
+      return denyCall(emitDecision(step, run, open), run, open, decisionOn(step.agent, run, open));
     case "open":
       // If the tool needs approval, the approval was not requested yet, so the call must not be shown as waiting for an
       // answer.
@@ -215,8 +215,8 @@ function decisionOn(
   const entry = thread.filterByKind("approval_resolved", { partial: true }).findLast(({ seq, payload, refs }) => {
     return seq > askSeq && payload.toolCallId === call.id && (refs.callId ?? callId) === callId;
   });
-  const { by, note, reason = note, rule, expired } = entry?.payload ?? {}; // `note` in logs of 0.1
-  const said = { ...(by !== undefined && { by }), ...(reason !== undefined && { reason }) };
+  const { by, note, reason = note, author, rule, expired } = entry?.payload ?? {}; // `note` in logs of 0.1
+  const said = { ...(by !== undefined && { by }), ...(reason !== undefined && { reason }), ...(author && { author }) };
   const how = {
     ...(edited && { arguments: call.arguments }),
     ...(rule !== undefined && { rule }),

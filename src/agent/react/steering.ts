@@ -110,8 +110,8 @@ export function deliverSteers(step: Step, run: Run, steers: readonly Steer[]): S
 
 function deliverSteer(step: Step, run: Run, steer: Steer): Step {
   const next = commitEntries(step, steerEntry(run, steer));
-  const { id, content, steer: kind, display } = steer;
-  const data = { id, steer: kind, content, ...(display && { display }) };
+  const { id, content, steer: kind, author, display } = steer;
+  const data = { id, steer: kind, content, ...(author && { author }), ...(display && { display }) };
   const emitted = emitEvent(next, run, { kind: "input_injected", data });
   const { lastSeq: seq } = next.agent.thread;
   return addDirectives(emitted, { type: "settle", id, end: { status: "delivered", seq } });

@@ -2,7 +2,7 @@ import type { PermissionRule } from "../../lanes/setting.ts";
 import { ignoreRejection } from "../../thread/errors.ts";
 import { sameJson } from "../../thread/json.ts";
 import { lazyField } from "../../thread/lazy-field.ts";
-import type { ToolCall } from "../../thread/message.ts";
+import { authorName, type ToolCall, withAuthorName } from "../../thread/message.ts";
 import type { CompletedExchange, RequestStep } from "../definition/stop-when.ts";
 import type { Directive, ToolExec } from "../directive.ts";
 import type { EventData } from "../event.ts";
@@ -324,7 +324,7 @@ export function handleSkip(agent: ReactAgent, { begun }: SignalOfType<"skip">): 
 /** Commits a decision. An approved call runs at once; a denied call gets a result that says so. */
 export function handleDecision(
   agent: ReactAgent,
-  { type, toolCallId, by, reason, editedArguments, remember, refs }: SignalOfType<"approve" | "deny">,
+  { type, toolCallId, by, reason, author, editedArguments, remember, refs }: SignalOfType<"approve" | "deny">,
 ): Step {
   const { run, open } = waitingCall(agent, toolCallId);
   const isLate = open !== undefined && !isInTime(open, agent.ports.clock());
@@ -335,6 +335,7 @@ export function handleDecision(
     approved: type === "approve",
     ...(by !== undefined && { by }),
     ...(reason !== undefined && { reason }),
+    ...(author !== undefined && { author }),
   };
   const isEdited = decision.approved && editedArguments !== undefined;
   const written: Decision = {
@@ -349,7 +350,7 @@ export function handleDecision(
   const next = commitEntries(first, ...rules);
   const data = { ...decision, ...(isEdited && { arguments: decided.call.arguments }) };
   const emitted = emitResolved(next, run, open.call, data);
-  const settled = decision.approved ? executeCall(emitted, run, decided, true) : denyCall(emitted, run, open, reason);
+  const settled = decision.approved ? executeCall(emitted, run, decided, true) : denyCall(emitted, run, open, decision);
   const others = remember === undefined ? [] : ruledCalls(settled.agent);
   return others.reduce((step, { open, rule }) => settleByRule(step, run, open, rule), settled);
 }
@@ -387,7 +388,7 @@ function resolveCall(
   const written: Decision = { ...decision, ...(decision.approved && { started: true }) };
   const next = commitEntries(step, approvalResolvedEntry(run, call.id, written, workedMs));
   const emitted = emitResolved(next, run, call, decision);
-  return decision.approved ? executeCall(emitted, run, open, true) : denyCall(emitted, run, open, reason);
+  return decision.approved ? executeCall(emitted, run, open, true) : denyCall(emitted, run, open, { reason });
 }
 
 function emitResolved(step: Step, run: Run, call: ToolCall, data: EventData["approval_resolved"]): Step {
@@ -400,8 +401,14 @@ function emitResolved(step: Step, run: Run, call: ToolCall, data: EventData["app
   });
 }
 
-export function denyCall(step: Step, run: Run, open: OpenCall, reason: string | undefined): Step {
-  const why = reason === undefined || reason.trim() === "" ? "." : `: ${reason}`;
+export function denyCall(
+  step: Step,
+  run: Run,
+  open: OpenCall,
+  { reason = "", author }: Pick<Decision, "reason" | "author">,
+): Step {
+  const name = authorName(author);
+  const why = reason.trim() === "" ? "." : `: ${name === undefined ? reason : withAuthorName(name, reason)}`;
   const outcome = errorOutcome("denied", `The call was not approved and did not run${why}`);
   return continueAfterResult(commitEntries(step, resultEntry(run, open, outcome)), run);
 }

@@ -1,6 +1,8 @@
 import type { Remember } from "../../agent/signal.ts";
 import { copyRefs, type Refs } from "../../thread/entry.ts";
 import { isPlainObject } from "../../thread/json.ts";
+import type { Author } from "../../thread/message.ts";
+import { checkAuthor } from "../author.ts";
 import type { RuntimePorts } from "../ports.ts";
 import { RequestError } from "../request/request-error.ts";
 import type { DecideOptions, Decider, SenderOptions } from "./options.ts";
@@ -20,9 +22,10 @@ export function commandRefs({ source, refs }: SenderOptions): { readonly refs?: 
 }
 
 /** The recorded fields of a decision. */
-export function decisionOf({ by, reason, ...options }: Decider): {
+export function decisionOf({ by, reason, author, ...options }: Decider & Pick<DecideOptions, "author">): {
   readonly by?: string;
   readonly reason?: string;
+  readonly author?: Author;
   readonly refs?: Refs;
 } {
   if (by !== undefined && typeof by !== "string") throw invalid("by must be text: the name of a person.");
@@ -30,6 +33,7 @@ export function decisionOf({ by, reason, ...options }: Decider): {
   return {
     ...(by !== undefined && { by: by.toWellFormed() }),
     ...(reason !== undefined && { reason: reason.toWellFormed() }),
+    ...(author !== undefined && { author: checkAuthor(author) }),
     ...commandRefs(options),
   };
 }

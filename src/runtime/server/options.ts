@@ -263,6 +263,8 @@ export interface Decider extends SenderOptions {
 
 /** A decision on a call, and the rule that it makes. */
 export interface DecideOptions extends Decider {
+  /** The person who wrote the reason, as in an ask: the model is shown the name before it. Default: none. */
+  readonly author?: Author | undefined;
   /**
    * Makes a permission rule in the same append: it also decides waiting and later calls that match it. `pattern` has
    * globs by the path of an argument. Default: no rule; the tool of the call, all of its calls, scope "request".

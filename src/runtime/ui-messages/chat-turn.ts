@@ -103,7 +103,13 @@ export async function chatTurn<Agent extends AnyAgent>(
     return turn;
   }
   const requestId = options.requestId ?? generateId?.();
-  return askPost(host, threadId, postOf(messages, trigger, messageId), { ...options, requestId }, { ...policy, by });
+  return askPost(
+    host,
+    threadId,
+    postOf(messages, trigger, messageId),
+    { ...options, requestId },
+    { ...policy, by, author: options.author },
+  );
 }
 
 /**
@@ -205,7 +211,7 @@ async function askAt<Agent extends AnyAgent>(
   const action = isAsked ? await actionFor(host, threadId, place, policy) : undefined;
   if (action === "cancel") await host.cancel(threadId, open, "Another message was sent.", { pending: "drop" });
   if (open !== undefined && post.type === "message" && (action === "steer" || action === "deny")) {
-    const joining = await joinRequest(host, threadId, post, action, policy.by, open);
+    const joining = await joinRequest(host, threadId, post, action, policy, open);
     const running = joining && (await resumeTurn(host, threadId));
     if (running?.request.id === open) return { ...running, joined: true };
     const ended = (await joining?.isTaken()) ? await endedTurn(host, threadId, open) : undefined;
@@ -222,11 +228,12 @@ async function askAt<Agent extends AnyAgent>(
   return { request, thread: () => host.thread(threadId), ...(joinedBefore && { joined: true }) };
 }
 
-/** The policy for an open request, and the person who denies its calls. */
+/** The policy for an open request, the person who denies its calls, and the author of the message. */
 interface OpenPolicy {
   readonly answering: "steer" | "queue" | "cancel";
   readonly waiting: "deny" | "queue" | "cancel";
   readonly by?: string | undefined;
+  readonly author?: AskOptions["author"];
 }
 
 function checkBusy(busy: unknown): OpenPolicy {
@@ -260,7 +267,7 @@ async function joinRequest(
   threadId: string,
   { id, content, display }: Extract<Post, { type: "message" }>,
   action: "steer" | "deny",
-  by: string | undefined,
+  { by, author }: Pick<OpenPolicy, "by" | "author">,
   requestId: string,
 ): Promise<{ readonly isTaken: () => Promise<boolean> } | undefined> {
   const waiting = action === "deny" ? await host.waiting(threadId) : [];
@@ -269,13 +276,19 @@ async function joinRequest(
   const isKnown = approvals.length > 0 && (await host.pending(threadId)).some((command) => command.id === id);
   const isSteered = isKnown || approvals.length === 0 || typeof content !== "string"; // a reason has no files
   const steered = isSteered
-    ? await host.steer(threadId, content, { id, requestId, display, skip: action === "deny" && approvals.length === 0 })
+    ? await host.steer(threadId, content, {
+        id,
+        requestId,
+        author,
+        display,
+        skip: action === "deny" && approvals.length === 0,
+      })
     : undefined;
   const reason = contentText(content);
   for (const { toolCallId } of isKnown ? [] : approvals) {
     await host.deny(threadId, toolCallId, {
       by,
-      ...(reason !== "" && { reason }),
+      ...(reason !== "" && { reason, author }),
       ...(id !== undefined && { refs: { [REPLY]: id } }),
     });
   }

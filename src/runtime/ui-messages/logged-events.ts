@@ -5,7 +5,7 @@ import type { SteerKind } from "../../agent/signal.ts";
 import type { Entry } from "../../thread/entry.ts";
 import type { JsonObject, JsonValue } from "../../thread/json.ts";
 import type { WrittenPart } from "../../thread/kinds.ts";
-import { type Content, contentText, type ToolCall } from "../../thread/message.ts";
+import { type Author, type Content, contentText, type ToolCall } from "../../thread/message.ts";
 import type { Thread } from "../../thread/thread.ts";
 import { wholeDelta } from "../model/answer.ts";
 import type { AgentRequest, EventsOptions } from "../request/request.ts";
@@ -26,6 +26,7 @@ interface EntryPayload {
   readonly note?: string;
   readonly editedArguments?: JsonValue;
   readonly written?: readonly WrittenPart[];
+  readonly author?: Author;
   readonly display?: JsonObject;
 }
 
@@ -149,7 +150,7 @@ function partDrafts({ payload, refs }: Entry, all: readonly Entry[]): readonly E
 function ownDrafts(entry: Entry, all: readonly Entry[]): readonly EventDraft[] {
   const { id, kind, payload, refs } = entry;
   const written = payload as unknown as EntryPayload; // written by us
-  const { role, content, steer, display } = written;
+  const { role, content, steer, author, display } = written;
   const { callId, signalId = id } = refs;
   if (kind === "approval_requested" || kind === "approval_resolved") return [toolDraft(entry, kind, all)];
   if (kind === "question_asked") return [questionDraft(entry, all)];
@@ -162,7 +163,12 @@ function ownDrafts(entry: Entry, all: readonly Entry[]): readonly EventDraft[] {
     return [{ kind: "output_repaired", data: { issues: [], attempt } }];
   }
   if (steer === undefined || steer === "continue") return [];
-  return [{ kind: "input_injected", data: { id: signalId, steer, content, ...(display && { display }) } }];
+  return [
+    {
+      kind: "input_injected",
+      data: { id: signalId, steer, content, ...(author && { author }), ...(display && { display }) },
+    },
+  ];
 }
 
 function toolDraft(

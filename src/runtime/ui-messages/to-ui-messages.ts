@@ -3,7 +3,7 @@ import { cutPayload, isAnswer, readCut } from "../../lanes/answer-cut.ts";
 import { thaw } from "../../providers/message-parts.ts";
 import type { Entry } from "../../thread/entry.ts";
 import { ThreadError } from "../../thread/errors.ts";
-import { isPlainObject, type JsonObject, type JsonValue } from "../../thread/json.ts";
+import type { JsonObject, JsonValue } from "../../thread/json.ts";
 import type { WrittenPart } from "../../thread/kinds.ts";
 import type { Author, Content, ToolCall } from "../../thread/message.ts";
 import { orderedParts } from "../../thread/messages/neutral-message.ts";
@@ -34,7 +34,7 @@ import { isAskOfUser, isBeforeAsk, isOfRequest, userMessageId } from "./message-
 import { isClient6, type RequestMetadata, type UIClientVersion } from "./options.ts";
 import { recordedMessages } from "./recorded-messages.ts";
 import { requestMetadata } from "./request-metadata.ts";
-import { shownUserMessage, steeringParts, storedDisplay } from "./user-message.ts";
+import { shownUserMessage, steeringParts, storedDisplay, withOrigin } from "./user-message.ts";
 
 /** Options of `toUIMessages()`. */
 export interface ToUIMessagesOptions {
@@ -149,12 +149,9 @@ export function toUIMessages(thread: Thread, options: ToUIMessagesOptions = {}):
     flush();
     if (isAskOfUser(entry)) {
       const { content, author, source } = entry.payload as unknown as EntryPayload; // written by us
-      const origin = { ...(author && { author: { ...author } }), ...(source !== undefined && { source }) };
       const id = userMessageId(entry);
       const { parts, metadata: posted } = shownUserMessage(content, storedDisplay(entry));
-      const isOrigin = author !== undefined || source !== undefined;
-      const own = isPlainObject(posted) ? posted : {};
-      const metadata = (isOrigin ? { ...own, heddle: origin } : posted) as UIMessageMetadata | undefined; // of a page it may be any JSON
+      const metadata = withOrigin(posted, { author, source }) as UIMessageMetadata | undefined; // of a page it may be any JSON
       messages.push({
         id: used.has(id) ? entry.id : id,
         role: "user",
@@ -245,6 +242,7 @@ function read(message: AssistantMessage, { id, kind, payload, refs }: Entry): vo
     reason = note,
     editedArguments,
     written = [],
+    author,
     display,
   } = payload as unknown as EntryPayload; // written by us
   const { callId, toolCallId = "", signalId = id } = refs;
@@ -258,7 +256,7 @@ function read(message: AssistantMessage, { id, kind, payload, refs }: Entry): vo
   else if (role === "tool") message.result(callId, toolCallId, { content, isError, details });
   else if (steer === "repair") message.discardAnswer();
   else if (steer === "steer" || steer === "follow_up")
-    message.steered(signalId, steeringParts(signalId, content, display));
+    message.steered(signalId, steeringParts(signalId, content, { author, display }));
 }
 
 /** One call, with its approval and result in the log. */

@@ -98,10 +98,10 @@ export class Translator {
       case "tool_completed":
         return [...this.#introduce(event, argumentsOf(event, thread)), this.#outcome(event)];
       case "input_injected": {
-        const { id, steer, content, display } = event.data;
+        const { id, steer, content, author, display } = event.data;
         // Injected input and repairs by the agent are not messages of the user.
         const isUsers = steer === "steer" || steer === "follow_up";
-        return [...this.#end(), ...(isUsers ? steeringParts(id, content, display) : [])];
+        return [...this.#end(), ...(isUsers ? steeringParts(id, content, { author, display }) : [])];
       }
       case "output_repaired":
         return [{ type: "reset-step" }];

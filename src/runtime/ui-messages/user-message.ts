@@ -1,7 +1,7 @@
 import { type MutableJson, thaw, thawObject } from "../../providers/message-parts.ts";
 import type { Entry } from "../../thread/entry.ts";
 import { copyJsonRepaired, isPlainObject, type JsonObject, type JsonValue, sameJson } from "../../thread/json.ts";
-import type { Content } from "../../thread/message.ts";
+import type { Author, Content } from "../../thread/message.ts";
 import type { UIDataPart, UIFilePart, UIMessageLike, UIPart, UISteeringPart, UITextPart } from "./message.ts";
 import { uiPartsOfUser } from "./message.ts";
 
@@ -63,13 +63,24 @@ export function shownUserMessage(
   return { parts: shown, metadata };
 }
 
+/** The metadata of a message, with the person or the program that wrote it. */
+export function withOrigin(
+  posted: MutableJson | undefined,
+  { author, source }: { readonly author?: Author | undefined; readonly source?: string | undefined },
+): MutableJson | undefined {
+  if (author === undefined && source === undefined) return posted;
+  const heddle = { ...(author && { author: { ...author } }), ...(source !== undefined && { source }) };
+  return { ...(isPlainObject(posted) ? posted : {}), heddle };
+}
+
 /** The parts of an answer that show a message to its request. Only text and files can be inside of a steering message. */
 export function steeringParts(
   id: string,
   content: Content,
-  display: JsonObject | undefined,
+  { author, display }: { readonly author?: Author | undefined; readonly display?: JsonObject | undefined },
 ): readonly (UISteeringPart | UIDataPart)[] {
-  const { parts, metadata } = shownUserMessage(content, display);
+  const { parts, metadata: posted } = shownUserMessage(content, display);
+  const metadata = withOrigin(posted, { author });
   const said = parts.filter((part) => part.type === "text" || part.type === "file");
   const data = parts.filter((part) => part.type.startsWith("data-")) as UIDataPart[]; // as the page has posted them
   return [

@@ -15,6 +15,7 @@ import { agentOf, anything, chunksOf, readBySdk } from "./chat.ts";
 
 const id = "thread_c";
 const said = (text: string, messageId: string) => ({ id: messageId, role: "user", parts: [{ type: "text", text }] });
+const BOB = { id: "u2", name: "Bob" };
 const pay = { inputSchema: anything, needsApproval: true, execute: () => "paid" };
 const locate = { inputSchema: anything };
 
@@ -124,6 +125,52 @@ describe.each([
     expect(again.request.id).toBe(first.request.id);
     expect((await host.thread(id)).rev).toBe(thread.rev);
     await host.stop();
+  });
+
+  test("names the person who wrote it, for the model and on the page", async () => {
+    const store = open();
+    const { running, finish, tools } = slowTool();
+    const host = hostOn(store, [{ calls: [{ name: "look" }] }, { expect: "From Bob:\nBy train.", text: "A1" }], {
+      tools,
+    });
+    const first = await post(host, "Oslo?", "m1");
+    await running;
+    const second = await post(host, "By train.", "m2", { author: BOB });
+    finish();
+    expect((await first.request.result).text).toBe("A1");
+    await isAsLoaded(store, second);
+    const entries = (await store.load(id))?.toArray() ?? [];
+    expect(entries.flatMap(({ payload }) => payload["author"] ?? [])).toEqual([BOB]);
+    const parts = toUIMessages(await host.thread(id)).at(-1)?.parts ?? [];
+    expect(parts.filter(({ type }) => type.includes("steering"))).toEqual([
+      { type: "steering-message", id: "m2", parts: [{ type: "text", text: "By train." }] },
+      { type: "data-steering-metadata", id: "m2", data: { heddle: { author: BOB } } },
+    ]);
+    await host.stop();
+  });
+
+  test.each(["here", "elsewhere"])("is a reason with its author for the model, decided %s", async (where) => {
+    const store = open();
+    const shownTo: unknown[] = [];
+    const transformRequest = (request: { readonly messages: unknown }) => {
+      shownTo.push(request.messages);
+      return request;
+    };
+    const host = hostOn(store, [{ calls: [{ name: "pay" }] }, "Not paid."], { tools: { pay }, transformRequest });
+    const other = hostOn(store, [], { tools: { pay } });
+    const first = await post(host, "Pay.", "m1");
+    await chunksOf(first);
+    await post(where === "here" ? host : other, "Too much!", "m2", { by: "u2", author: BOB });
+    expect((await first.request.result).text).toBe("Not paid.");
+    expect(JSON.stringify(shownTo.at(-1))).toMatch(/did not run: From Bob:\\+nToo much!/);
+    const thread = await host.thread(id);
+    const decided = { approved: false, reason: "Too much!", by: "u2", author: BOB };
+    expect(thread.filterByKind("approval_resolved").map(({ payload }) => payload)).toMatchObject([decided]);
+    const call = toUIMessages(thread)
+      .at(-1)
+      ?.parts.find(({ type }) => type === "tool-pay");
+    expect(call).toMatchObject({ state: "output-denied", approval: { approved: false, reason: "Too much!" } });
+    await Promise.all([host.stop(), other.stop()]);
   });
 
   test("skips a call that waits for an answer", async () => {
