@@ -292,7 +292,13 @@ export type Signal =
       readonly usageByModel: UsageByModel;
     }
   /** The answer to the question of a tool, which resumes the call. */
-  | { readonly type: "answer_question"; readonly toolCallId: string; readonly answer: JsonValue; readonly refs?: Refs }
+  | {
+      readonly type: "answer_question";
+      readonly toolCallId: string;
+      readonly answer: JsonValue;
+      readonly by?: string;
+      readonly refs?: Refs;
+    }
   /** The call has no `execute`, so its result must come from outside the process. */
   | { readonly type: "answer_needed"; readonly callId: string; readonly toolCallId: string }
   | {
@@ -308,7 +314,13 @@ export type Signal =
     }
   /** The deadline of an approval, or the time of a sleep, may have passed. */
   | { readonly type: "expire" }
-  | { readonly type: "answer"; readonly toolCallId: string; readonly outcome: ToolOutcome; readonly refs?: Refs }
+  | {
+      readonly type: "answer";
+      readonly toolCallId: string;
+      readonly outcome: ToolOutcome;
+      readonly by?: string;
+      readonly refs?: Refs;
+    }
   | ({ readonly type: "steer" } & Steer)
   /** A steer that skips calls is durable. Closes them, except those with ids in `begun`. Default: all that run have begun. */
   | { readonly type: "skip"; readonly begun?: readonly string[] }

@@ -216,9 +216,15 @@ export function checkSteerOptions(what: string, options: object): void {
   }
 }
 
-export function checkAnswer(toolCallId: unknown, options: SenderOptions): void {
+/** The person who decides, of a caller without types. */
+export function checkBy(by: unknown): void {
+  if (by !== undefined && typeof by !== "string") throw invalid("by must be text: the name of a person.");
+}
+
+export function checkAnswer(toolCallId: unknown, options: Pick<Decider, "by">): void {
   checkToolCallId(toolCallId);
-  checkNames("answer", options, COMMAND);
+  checkNames("answer", options, { ...COMMAND, by: true });
+  checkBy(options.by);
 }
 
 function checkToolCallId(toolCallId: unknown): void {

@@ -89,6 +89,8 @@ export type AiMessagePayload = InLane & {
   readonly call?: JsonObject;
   /** Of the last answer of a request: how the request ended. */
   readonly end?: JsonObject;
+  /** Of a result from outside: the person who gave it. */
+  readonly by?: string;
   /** Of a result: a process that did not run the thread wrote it. */
   readonly elsewhere?: true;
   /** Of a result: the child that has answered, and its usage. */
@@ -286,6 +288,8 @@ export type QuestionAskedPayload = InLane & {
 export type QuestionAnsweredPayload = InLane & {
   readonly toolCallId: string;
   readonly answer: JsonValue;
+  /** The person who answered. */
+  readonly by?: string;
   /** Whether the process that wrote the entry resumed the call right away. Default false. */
   readonly started?: boolean;
 };

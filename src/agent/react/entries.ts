@@ -105,19 +105,23 @@ export function resultEntry(
   run: Run,
   { call, edited }: Pick<OpenCall, "call" | "edited">,
   outcome: ToolOutcome,
-  work: CallWork = {},
+  { by, ...work }: CallWork & { readonly by?: string | undefined } = {},
 ): EntryInput {
   const { id: toolCallId, name } = call;
   const { content, isError, partial, details, handoff } = outcome;
   const fields = { role: "tool", toolCallId, name, content, ...(isError && { isError }), ...(partial && { partial }) };
-  const more = { ...(details !== undefined && { details }), ...(edited && { editedArguments: call.arguments }) };
+  const more = {
+    ...(by !== undefined && { by }),
+    ...(details !== undefined && { details }),
+    ...(edited && { editedArguments: call.arguments }),
+  };
   const payload = { ...fields, ...more, ...(handoff !== undefined && { handoff }), ...workOf(work) };
   return message(run, payload, { ...callRefs(run), toolCallId });
 }
 
 /** The answer to a call, written by a process that does not hold the thread: the holder has not acted on it yet. */
-export function foreignAnswerEntry(run: Run, open: OpenCall, outcome: ToolOutcome): EntryInput {
-  const entry = resultEntry(run, open, outcome);
+export function foreignAnswerEntry(run: Run, open: OpenCall, outcome: ToolOutcome, by?: string): EntryInput {
+  const entry = resultEntry(run, open, outcome, { by });
   return { ...entry, payload: json({ ...entry.payload, elsewhere: true }) };
 }
 
@@ -271,7 +275,7 @@ export function sleepStartedEntry(
 export function questionAnsweredEntry(
   run: Run,
   toolCallId: string,
-  { answer, ...more }: { readonly answer: JsonValue; readonly started?: true },
+  { answer, ...more }: { readonly answer: JsonValue; readonly by?: string; readonly started?: true },
 ): EntryInput {
   const payload = { contextRef: run.lane, toolCallId, answer, ...more };
   return { kind: "question_answered", payload, refs: { ...callRefs(run), toolCallId } };

@@ -73,10 +73,14 @@ function isSecondHandoff({ handedTo, callId }: Run, { handoff }: ToolOutcome): b
 }
 
 /** Commits an outside answer to a call that is not running here. */
-export function handleOutsideAnswer(agent: ReactAgent, { toolCallId, outcome, refs }: SignalOfType<"answer">): Step {
+export function handleOutsideAnswer(
+  agent: ReactAgent,
+  { toolCallId, outcome, by, refs }: SignalOfType<"answer">,
+): Step {
   const { run, open } = waitingCall(agent, toolCallId);
   if (run === undefined || open === undefined || !takesAnswer(agent, open)) return unchanged(agent);
-  return continueAfterResult(commitEntries(unchanged(agent), resultEntry(withRefs(run, refs), open, outcome)), run);
+  const entry = resultEntry(withRefs(run, refs), open, outcome, { by });
+  return continueAfterResult(commitEntries(unchanged(agent), entry), run);
 }
 
 /** Continues after a committed result: waits for other open calls, or calls the model. */
@@ -257,11 +261,15 @@ export function handleSleep(
 /** Commits the answer to a question, and resumes the call. */
 export function handleQuestionAnswer(
   agent: ReactAgent,
-  { toolCallId, answer, refs }: SignalOfType<"answer_question">,
+  { toolCallId, answer, by, refs }: SignalOfType<"answer_question">,
 ): Step {
   const { run, open } = waitingCall(agent, toolCallId);
   if (run === undefined || open?.status !== "asked" || agent.flight.ending !== undefined) return unchanged(agent);
-  const entry = questionAnsweredEntry(withRefs(run, refs), toolCallId, { answer, started: true });
+  const entry = questionAnsweredEntry(withRefs(run, refs), toolCallId, {
+    answer,
+    ...(by !== undefined && { by }),
+    started: true,
+  });
   return executeCall(commitEntries(unchanged(agent), entry), run, open, true);
 }
 

@@ -7,7 +7,7 @@ import type { JsonObject } from "../../thread/json.ts";
 import { checkName, type OptionNames } from "../../thread/options.ts";
 import { ignoreErrorsOf } from "../callbacks.ts";
 import type { AgentHost } from "../host/agent-host.ts";
-import { checkUIOptions } from "../option-names.ts";
+import { checkBy, checkUIOptions } from "../option-names.ts";
 import { runtimePorts } from "../ports.ts";
 import { RequestError } from "../request/request-error.ts";
 import type { AskArguments } from "../server/options.ts";
@@ -20,15 +20,21 @@ import { toUIMessages } from "../ui-messages/to-ui-messages.ts";
 import { changeEvents } from "./change-events.ts";
 import { type ChatAction, type ChatRequest, readChatRequest, requiredText } from "./chat-request.ts";
 
-/** The answer of `authorize`: whether the user may, or the owner that the thread must have. */
-export type ChatAccess = boolean | { readonly owner: string };
+/** The answer of `authorize`: whether the user may, or the owner that the thread must have, and the person. */
+export type ChatAccess =
+  | boolean
+  | {
+      readonly owner: string;
+      /** The person who decides calls, for the log. Default: the owner. */
+      readonly by?: string | undefined;
+    };
 
 /** The host, who may do what, and the options of asks and streams. */
 export interface ChatHandlerOptions<Agent extends AnyAgent = AnyAgent> {
   readonly host: AgentHost<Agent>;
   /**
    * Decides about each request. False refuses it as `access_refused`. With `{ owner }` a new thread gets this owner, and a
-   * thread that is not the owner's is `owner_mismatch`. The owner is also recorded as the one who approved or denied.
+   * thread that is not the owner's is `owner_mismatch`. `by`, or else the owner, is recorded as the person who decided.
    */
   readonly authorize: (
     request: Request,
@@ -104,8 +110,8 @@ export function chatHandler<Agent extends AnyAgent>(options: ChatHandlerOptions<
       const chat = await readChatRequest(request, { maxBodyBytes, origins });
       checkName("threadId", chat.threadId);
       const access = await options.authorize(request, { threadId: chat.threadId, action: chat.action });
-      const owner = await checkAccess(host.store, chat, access);
-      return await serve(options, request, chat, owner);
+      const by = await checkAccess(host.store, chat, access);
+      return await serve(options, request, chat, by);
     } catch (error) {
       if (!HeddleError.isInstance(error)) onError(error);
       return errorResponse(error);
@@ -161,7 +167,7 @@ async function serve<Agent extends AnyAgent>(
       await host.store.append(threadId, [], { metadata: { title: requiredText(body, "title") } });
       return new Response(null, { status: 204 });
     case "answer":
-      await host.answer(threadId, call(), body["output"]);
+      await host.answer(threadId, call(), body["output"], { by });
       return new Response(null, { status: 204 });
     default:
       return action satisfies never;
@@ -189,7 +195,7 @@ async function shown(
   return { messages, siblings: messageSiblings(thread), title, status, nextSeq: thread.rev };
 }
 
-/** Checks the answer of `authorize`, and resolves to the owner. A turn gives a new thread its owner before anything is written. */
+/** Checks the answer of `authorize`, and resolves to the person. A turn gives a new thread its owner before anything is written. */
 async function checkAccess(
   store: ThreadStore,
   { threadId, action }: ChatRequest,
@@ -197,14 +203,16 @@ async function checkAccess(
 ): Promise<string | undefined> {
   if (access === true) return undefined;
   if (typeof access !== "object" || access === null) throw accessRefused();
-  const { owner } = access;
+  checkUIOptions("The answer of authorize", access, { owner: true, by: true });
+  const { owner, by = owner } = access;
   checkName("owner", owner);
+  checkBy(by);
   const info = await infoOf(store, threadId);
-  if (info?.owner === owner || (info === undefined && action !== "turn")) return owner;
+  if (info?.owner === owner || (info === undefined && action !== "turn")) return by;
   // A thread with entries and no owner was not made by this handler: no user may take it.
   if (info !== undefined && (info.owner !== undefined || info.rev > 0)) throw ownerMismatch(threadId);
   await store.append(threadId, [], { owner });
-  return owner;
+  return by;
 }
 
 async function infoOf(store: Pick<ThreadStore, "list">, threadId: string): Promise<ThreadInfo | undefined> {

@@ -38,8 +38,8 @@ import type {
   AskOutput,
   AskTime,
   DecideOptions,
+  Decider,
   ResultOptions,
-  SenderOptions,
   StopOptions,
 } from "../server/options.ts";
 import { resultOfKnown, withoutAsk } from "../server/past-request.ts";
@@ -364,7 +364,7 @@ export class AgentHost<Agent extends AnyAgent = AnyAgent> extends ThreadCommands
     threadIdOrToken: string,
     toolCallId: string,
     output: unknown,
-    options: SenderOptions = {},
+    options: Omit<Decider, "reason"> = {},
   ): Promise<void> {
     checkAnswer(toolCallId, options);
     const here = (server: AgentServer<Agent>) => server.answer(toolCallId, output, options);

@@ -16,9 +16,9 @@ import { changedStatus } from "../live/thread-metadata.ts";
 import { append } from "../perform/answer.ts";
 import type { RuntimePorts } from "../ports.ts";
 import { RequestError } from "../request/request-error.ts";
-import { commandRefs, decisionOf, rememberOf } from "../server/command-refs.ts";
+import { decisionOf, rememberOf } from "../server/command-refs.ts";
 import { notWaiting } from "../server/not-waiting.ts";
-import type { ApproveOptions, SenderOptions } from "../server/options.ts";
+import type { ApproveOptions, Decider } from "../server/options.ts";
 import { settingsFor } from "../server/settings.ts";
 import { loadAgent } from "../session/load.ts";
 import { checkEdited } from "../tools/approval.ts";
@@ -27,7 +27,7 @@ import { questionAnswer } from "../tools/validate.ts";
 
 export type Decision =
   | ({ readonly toolCallId: string; readonly approved: boolean } & ApproveOptions)
-  | ({ readonly toolCallId: string; readonly output: unknown } & SenderOptions);
+  | ({ readonly toolCallId: string; readonly output: unknown } & Omit<Decider, "reason">);
 
 interface Elsewhere {
   readonly agent: AnyAgent;
@@ -72,15 +72,16 @@ async function decidedBy(
   const open = run.calls.find(({ call, status }) => call.id === toolCallId && status !== "done");
   if (open === undefined) return undefined;
   if ("output" in decision) {
-    const sent = withRefs(run, commandRefs(decision).refs);
+    const { refs, ...decider } = decisionOf(decision);
+    const sent = withRefs(run, refs);
     if (open.status === "asked") {
       const limit = { ports, timeoutMs: agent.hookTimeoutMs };
       const answer = await questionAnswer(agent.tools, open.call.name, decision.output, limit);
-      return commitEntries(unchanged(before), questionAnsweredEntry(sent, toolCallId, { answer }));
+      return commitEntries(unchanged(before), questionAnsweredEntry(sent, toolCallId, { answer, ...decider }));
     }
     const outcome = outcomeOf(decision.output);
     if (!isForOutside(agent, open)) return undefined;
-    return commitEntries(unchanged(before), foreignAnswerEntry(sent, open, outcome));
+    return commitEntries(unchanged(before), foreignAnswerEntry(sent, open, outcome, decider.by));
   }
   if (open.status !== "approval_requested" || !isInTime(open, ports.clock())) return undefined;
   const { approved, arguments: given, remember, ...decider } = decision;

@@ -46,7 +46,7 @@ import { outcomeOf } from "../tools/result.ts";
 import { questionAnswer } from "../tools/validate.ts";
 import { ask, continueRequest } from "./ask.ts";
 import { cancel, finish } from "./cancel.ts";
-import { commandRefs, decisionOf, rememberOf } from "./command-refs.ts";
+import { decisionOf, rememberOf } from "./command-refs.ts";
 import { explain, view } from "./explain.ts";
 import { type CutAnswer, cutAnswer, findBranchPosition, modify, type OperationAnswer, switchBranch } from "./modify.ts";
 import { notWaiting } from "./not-waiting.ts";
@@ -62,7 +62,6 @@ import type {
   Decider,
   InjectOptions,
   ResultOptions,
-  SenderOptions,
   ServerOptions,
   SettingOptions,
   SteerOptions,
@@ -247,15 +246,15 @@ export class AgentServer<Agent extends AnyAgent = AnyAgent> implements AsyncDisp
    * The result of a call of a tool without `execute`: anything that `execute` may return, also `fail(error)`. Or the answer to
    * the question of a tool, which then resumes its call. An answer that does not match the `answerSchema` is `invalid_answer`.
    */
-  async answer(toolCallId: string, output: unknown, options: SenderOptions = {}): Promise<void> {
+  async answer(toolCallId: string, output: unknown, options: Omit<Decider, "reason"> = {}): Promise<void> {
     checkAnswer(toolCallId, options);
     const asked = (await this.waiting()).find((call) => call.toolCallId === toolCallId && "question" in call);
     if (asked !== undefined) {
       const { tools, hookLimit } = this.#live;
       const answer = await questionAnswer(tools, asked.name, output, hookLimit);
-      return this.#decide({ type: "answer_question", toolCallId, answer, ...commandRefs(options) });
+      return this.#decide({ type: "answer_question", toolCallId, answer, ...decisionOf(options) });
     }
-    await this.#decide({ type: "answer", toolCallId, outcome: outcomeOf(output), ...commandRefs(options) });
+    await this.#decide({ type: "answer", toolCallId, outcome: outcomeOf(output), ...decisionOf(options) });
   }
 
   /**

@@ -3,6 +3,7 @@ import { copyRefs, type Refs } from "../../thread/entry.ts";
 import { isPlainObject } from "../../thread/json.ts";
 import type { Author } from "../../thread/message.ts";
 import { checkAuthor } from "../author.ts";
+import { checkBy } from "../option-names.ts";
 import type { RuntimePorts } from "../ports.ts";
 import { RequestError } from "../request/request-error.ts";
 import type { DecideOptions, Decider, SenderOptions } from "./options.ts";
@@ -28,7 +29,7 @@ export function decisionOf({ by, reason, author, ...options }: Decider & Pick<De
   readonly author?: Author;
   readonly refs?: Refs;
 } {
-  if (by !== undefined && typeof by !== "string") throw invalid("by must be text: the name of a person.");
+  checkBy(by);
   if (reason !== undefined && typeof reason !== "string") throw invalid("reason must be text.");
   return {
     ...(by !== undefined && { by: by.toWellFormed() }),

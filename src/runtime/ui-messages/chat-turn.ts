@@ -391,7 +391,7 @@ async function decideCalls<Agent extends AnyAgent>(
   if (request === undefined || wanted.length === 0) throw notWaiting();
   for (const decision of wanted) {
     const { toolCallId } = decision;
-    if ("output" in decision) await host.answer(threadId, toolCallId, decision.output);
+    if ("output" in decision) await host.answer(threadId, toolCallId, decision.output, { by });
     else if (decision.approved) await host.approve(threadId, toolCallId, { by, reason: decision.reason });
     else await host.deny(threadId, toolCallId, { by, reason: decision.reason });
   }

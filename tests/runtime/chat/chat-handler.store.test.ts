@@ -19,7 +19,11 @@ type Options = Partial<ChatHandlerOptions> & {
 /** A chat, and the SDK's own transport to it. */
 function chatOn({ script = ["4", "5", "6"], store = memoryStore(), ...options }: Options = {}) {
   const look = { inputSchema: anything, repeatable: true, execute: () => "found" };
-  const tools = { look, pay: { inputSchema: anything, needsApproval: true, execute: () => "paid" } };
+  const tools = {
+    look,
+    pay: { inputSchema: anything, needsApproval: true, execute: () => "paid" },
+    locate: { inputSchema: anything },
+  };
   const host = AgentHost.create({ agent: agentOf(script, { tools }), store, warn: () => undefined });
   onTestFinished(() => host.stop());
   const handler = chatHandler({ host, authorize: () => ({ owner: "ada" }), ...options });
@@ -243,6 +247,33 @@ describe.each([
     expect(await codeOf(await chat.post("t/approve", { toolCallId: call }))).toBe("409 not_waiting");
   });
 
+  test("records the person that authorize names, beside the owner of a shared thread", async () => {
+    const script = [{ calls: ["pay", "pay", "locate"].map((name, at) => ({ id: `c${at}`, name })) }, "One."];
+    const by: string[] = ["bob"];
+    const chat = chatOn({ store: open(), script, authorize: () => ({ owner: "team", by: by[0] }) });
+    await send(chat, [user("m1", "Pay")]);
+    await chat.post("t/approve", { toolCallId: "c0" });
+    by[0] = "eve";
+    await chat.post("t/deny", { toolCallId: "c1" });
+    by.pop();
+    expect((await chat.post("t/answer", { toolCallId: "c2", output: "Bern" })).status).toBe(204);
+    const log = (await chat.store.load("t"))?.toArray() ?? [];
+    expect(log.flatMap(({ payload }) => ("by" in payload ? [payload["by"]] : []))).toEqual(["bob", "eve", "team"]);
+    expect((await chat.store.list({ owner: "team" })).threads).toHaveLength(1);
+  });
+
+  test("records the person of a turn that decides", async () => {
+    const script = [{ calls: [{ id: "c1", name: "pay" }] }, "No.", { calls: [{ id: "c2", name: "pay" }] }, "Nor."];
+    const ask = (_request: Request, { as }: { readonly as?: unknown }) => (as === undefined ? {} : { by: String(as) });
+    const chat = chatOn({ store: open(), script, ask, authorize: () => ({ owner: "team", by: "bob" }) });
+    await send(chat, [user("m1", "Pay")]);
+    await send(chat, [user("m2", "Stop.")]);
+    await send(chat, [user("m3", "Pay")]);
+    await send(chat, [user("m4", "Stop.")], { body: { as: "eve" } });
+    const decided = (await chat.host.thread("t")).filterByKind("approval_resolved");
+    expect(decided.map(({ payload }) => payload.by)).toEqual(["bob", "eve"]);
+  });
+
   test("stops a request", async () => {
     const chat = chatOn({ store: open(), script: [{ calls: [{ name: "pay" }] }, "Paid."] });
     await send(chat, [user("m1", "Pay")]);
@@ -310,6 +341,10 @@ describe("a chat handler", () => {
     expect(errors).toEqual([secret]);
     const refused = chatOn({ authorize: () => false });
     expect(await codeOf(await refused.get("t/messages"))).toBe("403 access_refused");
+    for (const access of [{ owner: "ada", person: "ada" }, { by: "ada" }, { owner: "ada", by: 5 }, { owner: 5 }]) {
+      const wrong = chatOn({ authorize: () => access as never });
+      expect(await codeOf(await wrong.get("t/messages"))).toMatch(/^400 invalid_(options|id)$/);
+    }
   });
 
   test("needs authorize, and refuses unknown options", () => {

@@ -1,4 +1,4 @@
-import type { AgentServer, Entry, Refs } from "heddle";
+import { type AgentServer, type Entry, type Refs, suspend, type ToolOptions } from "heddle";
 import { describe, expect, test } from "vitest";
 import { agentOf, house } from "../host/support/hosts.ts";
 import { anything, gate, type Stage, stage } from "../support/stage.ts";
@@ -110,6 +110,42 @@ describe("refs of a command, and who sent it, are refs of the entry that it writ
     expect(sources).toEqual(["slack", "web", "crm", "anna"]);
     await on.end(other.stop());
     await on.end(holder.stop());
+  });
+});
+
+describe("the person who answers is in the entry of the answer, and no model is shown it", () => {
+  const shown: unknown[] = [];
+  const transformRequest = (request: { readonly messages: unknown }) => {
+    shown.push(request.messages);
+    return request;
+  };
+  const seat = { inputSchema: anything, execute: (_: unknown, { answer }: ToolOptions) => answer ?? suspend("Which?") };
+  const calls = [
+    { id: "call_1", name: "quote" },
+    { id: "call_2", name: "seat" },
+  ];
+
+  test.each(["here", "elsewhere"])("%s", async (where) => {
+    const on = await house();
+    const agent = agentOf([{ calls }, "Done."], { tools: { quote: outside, seat }, transformRequest });
+    const holder = on.host({ agent });
+    const request = await on.end(holder.ask("t", "Go."));
+    await on.settled();
+    const other = on.host({ agent });
+    const host = where === "here" ? holder : other;
+    await on.end(host.answer("t", "call_1", 5, { by: "Anna" }));
+    await on.end(host.answer("t", "call_2", "1A", { by: "Ben" }));
+    expect((await on.end(request.result)).text).toBe("Done.");
+    const log = (await on.store.load("t"))?.toArray() ?? [];
+    const deciders = log.flatMap(({ kind, payload }) => ("by" in payload ? [[kind, payload["by"]]] : []));
+    expect(deciders).toEqual([
+      ["ai_message", "Anna"],
+      ["question_answered", "Ben"],
+    ]);
+    expect(JSON.stringify(shown.at(-1))).not.toMatch(/Anna|Ben/);
+    await expect(host.answer("t", "call_1", 5, { by: 7 } as never)).rejects.toMatchObject({ code: "invalid_options" });
+    await expect(host.answer("t", "call_1", 5, { reason: "x" } as never)).rejects.toThrow("reason");
+    await on.end(Promise.all([other.stop(), holder.stop()]));
   });
 });
 
