@@ -1,4 +1,5 @@
 import type { AnyAgent } from "../../agent/definition/config.ts";
+import { activeLane } from "../../lanes/active-lane.ts";
 import { StoreError } from "../../stores/errors.ts";
 import type { ThreadInfo, ThreadStore } from "../../stores/port.ts";
 import { HeddleError } from "../../thread/errors.ts";
@@ -68,6 +69,8 @@ export interface ShownThread {
   readonly status: ThreadInfo["status"] | null;
   /** The seq of the next entry: `events` from here on have what is not in the messages. */
   readonly nextSeq: number;
+  /** Only of a switch to another branch, which waits for the end of the answer that runs: the messages are those before it. */
+  readonly deferred?: true;
 }
 
 /** A route for a chat: a function, which is also its `GET` and `POST`. */
@@ -150,9 +153,15 @@ async function serve<Agent extends AnyAgent>(
       const signal = AbortSignal.any([request.signal, host.stopped]);
       return changeEvents(host.store, { ports: runtimePorts(), threadId, fromSeq, signal });
     }
-    case "branch":
-      await host.switchBranch(threadId, requiredText(body, "lane"));
-      return Response.json(await shown(host, threadId, stream, client !== undefined));
+    case "branch": {
+      const lane = requiredText(body, "lane");
+      // A switch would wait for the decision, and a message on the branch that the page shows would be taken for it.
+      const isWaiting = (await host.waiting(threadId)).length > 0;
+      if (isWaiting && activeLane(await host.thread(threadId)) !== lane) throw callWaits();
+      const { status } = await host.switchBranch(threadId, lane);
+      const page = await shown(host, threadId, stream, client !== undefined);
+      return Response.json({ ...page, ...(status === "deferred" && { deferred: true }) });
+    }
     case "stop":
       return Response.json({ stopped: await host.cancel(threadId) });
     case "approve": {
@@ -247,6 +256,12 @@ function isOrigin(text: string): boolean {
 function noOrigin(origin: string): RequestError {
   const message = `origins has ${JSON.stringify(origin)}. Write it as browsers send it: "https://app.example.com", without a slash at the end.`;
   return new RequestError({ code: "invalid_options", message });
+}
+
+function callWaits(): RequestError {
+  const message =
+    "A call of this branch waits. Approve, deny or answer it, or stop the request, then switch the branch.";
+  return new RequestError({ code: "busy", message, retryable: true });
 }
 
 function accessRefused(): RequestError {

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { DefaultChatTransport, readUIMessageStream, type UIMessage, type UIMessageChunk } from "ai";
-import { AgentHost, memoryStore, type ThreadStore } from "heddle";
+import { AgentHost, memoryStore, type ThreadStore, type Tools } from "heddle";
 import { type ChatHandlerOptions, chatHandler, type MessageSiblings, type ThreadChange } from "heddle/ai-sdk";
 import { sqliteStore } from "heddle/sqlite";
 import type { ScriptedStep } from "heddle/testing";
@@ -14,15 +14,17 @@ const api = "http://localhost/api/chat";
 type Options = Partial<ChatHandlerOptions> & {
   readonly script?: readonly ScriptedStep[];
   readonly store?: ThreadStore;
+  readonly more?: Tools;
 };
 
 /** A chat, and the SDK's own transport to it. */
-function chatOn({ script = ["4", "5", "6"], store = memoryStore(), ...options }: Options = {}) {
+function chatOn({ script = ["4", "5", "6"], store = memoryStore(), more = {}, ...options }: Options = {}) {
   const look = { inputSchema: anything, repeatable: true, execute: () => "found" };
   const tools = {
     look,
     pay: { inputSchema: anything, needsApproval: true, execute: () => "paid" },
     locate: { inputSchema: anything },
+    ...more,
   };
   const host = AgentHost.create({ agent: agentOf(script, { tools }), store, warn: () => undefined });
   onTestFinished(() => host.stop());
@@ -161,6 +163,36 @@ describe.each([
     expect(chosen.messages.map(textOf)).toEqual(["2+2?", "4"]);
     await send(chat, [user("m1", "3+3?")]);
     expect((await shown(chat)).texts).toBe("3+3? 6");
+  });
+
+  test("refuses to switch while a call waits, and says that a switch waits for the end of an answer", async () => {
+    const looking = Promise.withResolvers<void>();
+    const found = Promise.withResolvers<string>();
+    const execute = () => {
+      looking.resolve();
+      return found.promise;
+    };
+    const script = ["4", { calls: [{ name: "find" }] }, { calls: [{ id: "c1", name: "pay" }] }, "Paid."];
+    const chat = chatOn({ store: open(), script, more: { find: { inputSchema: anything, execute } } });
+    const first = await send(chat, [user("m1", "2+2?")]);
+    const again = send(chat, [user("m1", "2+2?")], { trigger: "regenerate-message", messageId: first?.id });
+    await looking.promise;
+    const [{ lanes }] = Object.values((await shown(chat)).siblings) as [MessageSiblings];
+    const [before, active] = lanes;
+    const page = (await (await chat.post("t/branch", { lane: before })).json()) as Shown;
+    expect(page).toMatchObject({ deferred: true, status: "running" });
+    expect(await (await chat.post("t/branch", { lane: active })).json()).toMatchObject({ deferred: true });
+    found.resolve("found");
+    await again;
+    const { rev } = await chat.host.thread("t");
+    expect(await codeOf(await chat.post("t/branch", { lane: before }))).toBe("409 busy");
+    expect((await chat.host.thread("t")).rev).toBe(rev);
+    expect((await chat.post("t/branch", { lane: active })).status).toBe(200); // it is shown already
+    await chat.post("t/approve", { toolCallId: "c1" });
+    await last(await chat.transport.reconnectToStream({ chatId: "t" }));
+    const switched = (await (await chat.post("t/branch", { lane: before })).json()) as Shown;
+    expect(switched.messages.map(textOf)).toEqual(["2+2?", "4"]);
+    expect(switched).not.toHaveProperty("deferred");
   });
 
   test("sends each entry to those who follow the thread, from the last event that they got", async () => {
