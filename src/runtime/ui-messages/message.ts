@@ -273,9 +273,10 @@ export type UIChunk6 =
 
 export type ErrorText = ((failure: Failure) => string) | undefined;
 
-/** The default text gives no cause, because a failure may hold secrets. */
+/** Messages of Heddle are shown. Failures of a model, and errors that are not Heddle's, are no matter of the user. */
 export function requestErrorText(failure: Failure, onError: ErrorText): string {
-  return textBy(onError, failure) ?? "An error occurred.";
+  const isShown = onError === undefined && !/^(model_|runtime_failed$)/.test(failure.code);
+  return isShown ? failure.message : (textBy(onError, failure) ?? "An error occurred.");
 }
 
 /** An `onError` that throws must not end the stream. */
@@ -337,7 +338,7 @@ export function approvalIdOf(callId: string | undefined, toolCallId = ""): strin
   return `${callId ?? ""}:${toolCallId}`;
 }
 
-/** The metadata of the message of a stopped or failed request. The text of a failure may hold secrets, its code does not. */
+/** The metadata of the message of a stopped or failed request. */
 export function markOf(end: RequestEnd, onError: ErrorText): UIMessageMetadata | undefined {
   switch (end.status) {
     case "completed":

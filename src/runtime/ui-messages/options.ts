@@ -44,9 +44,8 @@ export interface UIMessageStreamOptions {
   /** Whether thinking is sent. Default true. */
   readonly sendReasoning?: boolean | undefined;
   /**
-   * Makes the text that a user reads about a failed request or tool. Called once for each. By default the text of a
-   * failed request gives no cause. That of a failed tool is the message of Heddle or of a ToolError; other errors are
-   * not shown.
+   * Makes the text that a user reads about a failed request or tool. Called once for each. Default: the message of Heddle or of
+   * a ToolError. Failures of the model (`model_...`) and other errors are not shown.
    */
   readonly onError?: ((failure: Failure) => string) | undefined;
   /** Called with each event that is streamed; the returned parts are added to the stream. Default: none. */

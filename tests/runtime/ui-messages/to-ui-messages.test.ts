@@ -1,8 +1,9 @@
 import { convertToModelMessages, type UIMessage, validateUIMessages } from "ai";
-import { AgentServer, memoryStore, Thread, type ToolOptions } from "heddle";
-import { toUIMessages } from "heddle/ai-sdk";
+import { AgentServer, memoryStore, type RequestError, Thread, type ToolOptions } from "heddle";
+import { toUIMessages, uiMessageStream } from "heddle/ai-sdk";
 import { describe, expect, test } from "vitest";
-import { agentOf, anything, chat, logged } from "./chat.ts";
+import { markOf } from "../../../src/runtime/ui-messages/message.ts";
+import { agentOf, anything, chat, logged, readBySdk } from "./chat.ts";
 import { CLIENTS } from "./clients.ts";
 
 const imported = [
@@ -213,6 +214,29 @@ describe("after a reload, the message of a request", () => {
     for (const { validate, toModelMessages } of CLIENTS) {
       await validate(messages);
       expect((await toModelMessages(messages)).map(({ role }) => role)).toEqual(["user", "user", "assistant"]);
+    }
+  });
+
+  test("that failed by an error of Heddle is marked with its message, as it was streamed", async () => {
+    const pay = { inputSchema: anything, needsApproval: true, execute: () => "paid" };
+    const { server, store } = await chat([{ calls: [{ name: "pay" }] }, "Paid."], { tools: { pay } });
+    const request = await server.ask("Pay.", { contextPolicy: { maxInputTokens: 4000 } });
+    await request.settled();
+    await server.approve("call_1", { arguments: { note: "word ".repeat(5000) } });
+    const { failure } = (await request.result.catch((error: unknown) => error)) as RequestError;
+    expect(failure?.code).toBe("budget_overflow");
+    const { message, errors } = await readBySdk(uiMessageStream(request));
+    expect(errors).toEqual([failure?.message]);
+    const heddle = { status: "failed", code: "budget_overflow", reason: failure?.message };
+    expect(message.metadata).toEqual({ heddle });
+    expect(await logged(store)).toMatchObject({ metadata: { heddle } });
+  });
+
+  test("that failed by an error that Heddle does not know has no cause", async () => {
+    for (const code of ["runtime_failed", "model_error"]) {
+      expect(markOf({ status: "failed", failure: { code, message: "key sk-123" } }, undefined)).toEqual({
+        heddle: { status: "failed", code, reason: "An error occurred." },
+      });
     }
   });
 
