@@ -301,12 +301,10 @@ export function checkBranchOptions(options: object): void {
  * `joined` are ignored.
  */
 export function checkStreamOptions(what: string, options: object, names: { readonly [name: string]: true }): void {
-  const {
-    request: _source,
-    joined: _joined,
-    ...own
-  } = options as { readonly request?: unknown; readonly joined?: unknown };
+  const { request: _source, joined: _joined, ...own } = options as { readonly [name: string]: unknown }; // an object
   checkNames(what, own, names);
+  const { onError, data, metadata, messageMetadata } = own;
+  checkFunctions({ onError, data, metadata, messageMetadata });
 }
 
 export function checkUIOptions(what: string, options: object, names: { readonly [name: string]: true }): void {
@@ -446,7 +444,7 @@ function checkClaim({ holder, leaseTtlMs, claimWaitMs }: ClaimOptions): void {
   checkDuration("claimWaitMs", claimWaitMs);
 }
 
-function checkFrom1(name: string, value: unknown): void {
+export function checkFrom1(name: string, value: unknown): void {
   if (value === undefined || (Number.isSafeInteger(value) && Number(value) >= 1)) return;
   throw invalid(`${name} must be a whole number from 1.`);
 }
@@ -476,8 +474,12 @@ const CALLBACKS = [
 
 /** Of a caller without types. A value in place of a function would fail only with the first request that needs it. */
 function checkCallbacks(options: { readonly [Name in (typeof CALLBACKS)[number]]?: unknown }): void {
-  for (const name of CALLBACKS) {
-    const value = options[name];
+  checkFunctions(Object.fromEntries(CALLBACKS.map((name) => [name, options[name]])));
+}
+
+/** Of a caller without types, as above. */
+export function checkFunctions(given: { readonly [name: string]: unknown }): void {
+  for (const [name, value] of Object.entries(given)) {
     if (value !== undefined && typeof value !== "function") {
       throw invalid(`${name} must be a function, not ${describe(value)}.`);
     }

@@ -8,14 +8,14 @@ import type { JsonObject } from "../../thread/json.ts";
 import { checkName, type OptionNames } from "../../thread/options.ts";
 import { ignoreErrorsOf } from "../callbacks.ts";
 import type { AgentHost } from "../host/agent-host.ts";
-import { checkBy, checkUIOptions } from "../option-names.ts";
+import { checkBy, checkFrom1, checkFunctions, checkStreamOptions, checkUIOptions } from "../option-names.ts";
 import { runtimePorts } from "../ports.ts";
 import { RequestError } from "../request/request-error.ts";
 import type { AskArguments } from "../server/options.ts";
 import { type ChatTurn, type ChatTurnOptions, chatTurn, resumeTurn } from "../ui-messages/chat-turn.ts";
 import type { UIChatMessage, UIMessageLike } from "../ui-messages/message.ts";
 import { type MessageSiblings, messageSiblings } from "../ui-messages/message-tree.ts";
-import type { UIMessageStreamOptions } from "../ui-messages/options.ts";
+import { isClient6, STREAM_OPTIONS, type UIMessageStreamOptions } from "../ui-messages/options.ts";
 import { uiMessageStreamResponse } from "../ui-messages/stream.ts";
 import { toUIMessages } from "../ui-messages/to-ui-messages.ts";
 import { changeEvents } from "./change-events.ts";
@@ -90,6 +90,8 @@ const OPTIONS: OptionNames<ChatHandlerOptions> = {
   onError: true,
 };
 
+const { after, thread, messageId, lastEventId, ...SHARED_BY_STREAMS } = STREAM_OPTIONS;
+
 const MAX_BODY_BYTES = 4 * 1024 * 1024;
 
 /**
@@ -105,7 +107,11 @@ const MAX_BODY_BYTES = 4 * 1024 * 1024;
 export function chatHandler<Agent extends AnyAgent>(options: ChatHandlerOptions<Agent>): ChatHandler {
   checkUIOptions("chatHandler", options, OPTIONS);
   if (typeof options.authorize !== "function") throw noAuthorize();
-  const { host, maxBodyBytes = MAX_BODY_BYTES, origins = [], onError: report = logError } = options;
+  const { host, ask, stream = {}, maxBodyBytes = MAX_BODY_BYTES, origins = [], onError: report = logError } = options;
+  checkFunctions({ ask, onError: report });
+  checkStreamOptions("stream", stream, SHARED_BY_STREAMS);
+  isClient6(stream.client); // refuses another one
+  checkFrom1("maxBodyBytes", maxBodyBytes);
   for (const origin of origins) if (!isOrigin(origin)) throw noOrigin(origin);
   const onError = ignoreErrorsOf(report);
   const handle = async (request: Request): Promise<Response> => {

@@ -12,7 +12,7 @@ import { readPart } from "../../thread/messages/read.ts";
 import type { Thread } from "../../thread/thread.ts";
 import type { AgentHost } from "../host/agent-host.ts";
 import type { AgentChoice, HostGetOptions } from "../host/options.ts";
-import { checkHostAskOptions } from "../option-names.ts";
+import { checkBy, checkFunctions, checkHostAskOptions, checkUIOptions } from "../option-names.ts";
 import type { AgentRequest } from "../request/request.ts";
 import { RequestError } from "../request/request-error.ts";
 import { FollowedRequest } from "../server/followed-request.ts";
@@ -91,6 +91,8 @@ export async function chatTurn<Agent extends AnyAgent>(
     options?: ChatTurnOptions<AnyAgent>,
   ]; // the type of the context does not matter here
   checkHostAskOptions(options);
+  checkBy(by);
+  checkFunctions({ generateId });
   const policy = checkBusy(busy);
   const last = Array.isArray(messages) ? messages.at(-1) : undefined;
   if (trigger !== "regenerate-message" && last?.role === "assistant") {
@@ -237,6 +239,7 @@ interface OpenPolicy {
 }
 
 function checkBusy(busy: unknown): OpenPolicy {
+  if (isPlainObject(busy)) checkUIOptions("busy", busy, { answering: true, waiting: true });
   const { answering = "steer", waiting = "deny" } = isPlainObject(busy)
     ? busy
     : busy === undefined
@@ -337,8 +340,10 @@ function contentIn(place: Place): Content {
 export async function resumeTurn<Agent extends AnyAgent>(
   host: ChatHost<Agent>,
   threadId: string,
-  { messageId }: ResumeTurnOptions = {},
+  options: ResumeTurnOptions = {},
 ): Promise<ChatTurn<AgentOutput<Agent>> | undefined> {
+  checkUIOptions("resumeTurn", options, { messageId: true });
+  const { messageId } = options;
   const request = await host.resume(threadId);
   if (messageId !== undefined && request?.id !== messageId) return endedTurn(host, threadId, messageId);
   if (request === undefined) return undefined;

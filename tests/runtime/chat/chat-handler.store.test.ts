@@ -1,7 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { DefaultChatTransport, readUIMessageStream, type UIMessage, type UIMessageChunk } from "ai";
 import { AgentHost, memoryStore, type ThreadStore, type Tools } from "heddle";
-import { type ChatHandlerOptions, chatHandler, type MessageSiblings, type ThreadChange } from "heddle/ai-sdk";
+import {
+  type ChatHandlerOptions,
+  chatHandler,
+  type MessageSiblings,
+  resumeTurn,
+  type ThreadChange,
+} from "heddle/ai-sdk";
 import { sqliteStore } from "heddle/sqlite";
 import type { ScriptedStep } from "heddle/testing";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -385,6 +391,33 @@ describe("a chat handler", () => {
     expect(() => chatHandler({ host, authorize: () => true, origin: "x" } as never)).toThrow("origin");
     for (const origin of ["app.example.com", "https://app.example.com/", "https://App.example.com", "*"])
       expect(() => chatHandler({ host, authorize: () => true, origins: [origin] })).toThrow("as browsers send it");
+  });
+});
+
+describe("a wrong option of a chat handler is refused", () => {
+  const options: readonly (readonly [object, string])[] = [
+    [{ stream: { sendReasonings: true } }, "sendReasoning?"],
+    [{ stream: { client: 5 } }, "client must be 6 or 7"],
+    [{ stream: { onError: "x" } }, "onError must be a function"],
+    [{ stream: { after: 3 } }, 'no option "after"'],
+    [{ maxBodyBytes: "1" }, "maxBodyBytes"],
+    [{ ask: { by: 5 } }, "ask must be a function"],
+    [{ onError: "log" }, "onError must be a function"],
+  ];
+  test.each(options)("%j", (wrong, message) => {
+    const { host } = chatOn();
+    const make = () => chatHandler({ host, authorize: () => true, ...wrong } as never);
+    expect(make).toThrow(
+      expect.objectContaining({ code: "invalid_options", message: expect.stringContaining(message) }),
+    );
+  });
+
+  const turns = [{ busy: { waitng: "queue" } }, { by: 5 }, { generateId: "x" }];
+  test.each(turns)("of a turn: %j", async (wrong) => {
+    const chat = chatOn({ ask: () => wrong as never });
+    expect(await codeOf(await chat.post("", { id: "t", messages: [user("m1", "Hi")] }))).toBe("400 invalid_options");
+    await expect(resumeTurn(chat.host, "t", { messageID: "a1" } as never)).rejects.toThrow("messageId");
+    expect((await chat.host.thread("t")).rev).toBe(0);
   });
 });
 
