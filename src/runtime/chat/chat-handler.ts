@@ -179,7 +179,7 @@ async function serve<Agent extends AnyAgent>(
       await host.deny(threadId, call(), decision);
       return new Response(null, { status: 204 });
     case "rename":
-      await host.store.append(threadId, [], { metadata: { title: requiredText(body, "title") } });
+      await host.store.append(threadId, [], { create: false, metadata: { title: requiredText(body, "title") } });
       return new Response(null, { status: 204 });
     case "answer":
       await host.answer(threadId, call(), body["output"], { by });

@@ -140,7 +140,9 @@ function placeOfRegenerated(
   const named = answerId === undefined ? undefined : lastOf(tree.find(answerId), path);
   const asked = named ?? (message === undefined ? path.at(-1) : lastOf(tree.find(message), path));
   const target = pathTo(asked).findLast(({ role }) => role === "user");
-  if (target === undefined) throw messageNotFound();
+  // A page may have an answer that the thread lacks, because it failed before. Another answer is not the one it means.
+  const isOther = answerId !== undefined && named === undefined && target !== undefined && answersTo(target).length > 0;
+  if (target === undefined || isOther) throw messageNotFound();
   const running = path.at(-1);
   const isReplaced = named?.role === "assistant" && named !== running && running?.parent === target;
   if (isReplaced && open !== undefined && running.id === open) return { type: "known", ask: running.entry };
@@ -166,6 +168,6 @@ export function contentOf({ payload }: Entry): JsonValue {
 }
 
 function messageNotFound(): RequestError {
-  const message = "The thread has no message of the user to answer again. Load the messages again.";
+  const message = "The thread has no such answer, or no message of the user to answer again. Load the messages again.";
   return new RequestError({ code: "message_not_found", message });
 }

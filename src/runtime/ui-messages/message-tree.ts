@@ -102,9 +102,13 @@ export class MessageTree {
     return lanes.sort((a, b) => this.#lastSeq(b) - this.#lastSeq(a));
   }
 
-  /** All messages with this id, in the order of their first entries: edits of a message share its id. */
+  /**
+   * All messages with this id, in the order of their first entries: edits of a message share its id. A request that continues
+   * another one has its message.
+   */
   find(id: string): readonly MessageNode[] {
-    return this.#nodes.filter((node) => node.id === id);
+    const ofRequest = this.#byRequest.get(id);
+    return this.#nodes.filter((node) => node.id === id || node === ofRequest);
   }
 
   /** The messages of a lane, in order. */

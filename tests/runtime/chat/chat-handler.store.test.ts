@@ -126,6 +126,8 @@ describe.each([
     expect((await chat.post("t/rename", { title: "Mine" })).status).toBe(204);
     expect(await titleIn()).toBe("Mine");
     expect(await codeOf(await chat.post("t/rename", { title: "" }))).toBe("400 invalid_request");
+    expect(await codeOf(await chat.post("u/rename", { title: "Mine" }))).toBe("404 thread_not_found");
+    expect((await chat.store.list()).threads.map(({ id }) => id)).toEqual(["t"]);
   });
 
   test("refuses the thread of another owner, and one without an owner", async () => {

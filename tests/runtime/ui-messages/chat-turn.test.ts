@@ -3,7 +3,7 @@ import {
   lastAssistantMessageIsCompleteWithToolCalls,
   type UIMessage,
 } from "ai";
-import { AgentHost, memoryStore, RequestError, type ThreadStore, type Tools } from "heddle";
+import { AgentHost, memoryStore, RequestError, Thread, type ThreadStore, type Tools } from "heddle";
 import { chatTurn, resumeTurn, toUIMessages, type UIStreamOptions, uiMessageStream } from "heddle/ai-sdk";
 import type { ScriptedStep } from "heddle/testing";
 import { describe, expect, test } from "vitest";
@@ -408,6 +408,28 @@ describe("a message that is posted again", () => {
     expect((await host.thread("thread_c")).rev).toBe(0);
     const { request } = await chatTurn(host, "thread_c", [user("Hi")], { trigger: "submit-message" });
     expect((await request.result).text).toBe("4");
+    const { rev } = await host.thread("thread_c");
+    const unknown = chatTurn(host, "thread_c", [user("Hi")], { ...options, messageId: "no_answer" });
+    await expect(unknown).rejects.toMatchObject({ code: "message_not_found" });
+    expect((await host.thread("thread_c")).rev).toBe(rev);
+    await host.stop();
+  });
+
+  test("a regenerate may name an answer that only the page has, to a message without one, or a continued one", async () => {
+    const store = memoryStore();
+    const message = { ...user("Hi"), id: "m1" };
+    await store.append("thread_c", Thread.fromMessages([message], { format: "ui-messages" }).toArray());
+    const failing = { error: { status: 400 } };
+    const host = hostOn(store, [failing, { calls: [{ name: "look" }] }, failing, "4", "5"]);
+    const regenerate = async (messageId: string) =>
+      (await chatTurn(host, "thread_c", [message], { trigger: "regenerate-message", messageId })).request;
+    await (await regenerate("of_the_page")).result.catch(() => undefined);
+    const failed = await regenerate((await host.thread("thread_c")).toArray().at(-1)?.refs.requestId ?? "");
+    await failed.result.catch(() => undefined);
+    const continued = await host.continueRequest("thread_c", failed.id);
+    expect((await continued.result).text).toBe("4");
+    expect((await (await regenerate(continued.id)).result).text).toBe("5");
+    await expect(regenerate("of_the_page")).rejects.toMatchObject({ code: "message_not_found" });
     await host.stop();
   });
 });
