@@ -77,7 +77,9 @@ function positionBefore(thread: Thread, lane: string, { seq }: Entry): Branch {
 
 function entryUnknown(path: "at" | "before", id: string, { id: threadId, firstSeq }: Thread): ContextOpError {
   const part = firstSeq === 0 ? "" : ` from seq ${firstSeq} on, which is what is loaded`;
-  const message = `${path}: thread ${threadId} has no entry ${JSON.stringify(id)}${part}.`;
+  const how =
+    "It takes the id of an entry: store.read(threadId, { refs: { messageId } }) finds that of a page's message.";
+  const message = `${path}: thread ${threadId} has no entry ${JSON.stringify(id)}${part}. ${how}`;
   return new ContextOpError({ code: "context_op_entry_unknown", path, message });
 }
 

@@ -207,6 +207,8 @@ export interface WaitingCall {
   readonly kind: "approval" | "answer" | "sleep";
   /** Until when it waits, in milliseconds since 1970. Default: without limit. */
   readonly deadline?: number;
+  /** The request of the call. Only from a host. */
+  readonly requestId?: string;
   /** The thread of the call, if an agent waits that the thread has asked. Default: the thread itself. */
   readonly threadId?: string;
   /** The question of the tool, if it has suspended the call. Pass the answer to `answer`. */

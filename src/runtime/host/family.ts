@@ -22,7 +22,7 @@ export async function familyWaiting(threadId: string, host: FamilyView): Promise
   const { run } = agent.state;
   const children = run === undefined ? [] : openCalls(run).flatMap(({ child }) => child ?? []);
   const theirs = await Promise.all(children.map((child) => childWaiting(child, host)));
-  return [...own, ...theirs.flat()];
+  return [...own.map((call) => ({ ...call, ...(run && { requestId: run.requestId }) })), ...theirs.flat()];
 }
 
 async function childWaiting({ threadId }: ChildThread, host: FamilyView): Promise<readonly WaitingCall[]> {

@@ -23,8 +23,8 @@ test("a thread reads the same where it is live, where it is not, and after a res
   const elsewhere = make({ agent });
   const live = await end(readsOf(holder, "thread_1"));
   expect(live.waiting).toEqual([
-    { toolCallId: "call_p", name: "pay", arguments: {}, kind: "approval" },
-    { toolCallId: "call_q", name: "ask", arguments: {}, kind: "answer" },
+    { requestId: request.id, toolCallId: "call_p", name: "pay", arguments: {}, kind: "approval" },
+    { requestId: request.id, toolCallId: "call_q", name: "ask", arguments: {}, kind: "answer" },
   ]);
   expect(live.explained.length).toBeGreaterThan(2);
   expect(await end(readsOf(elsewhere, "thread_1"))).toEqual(live);
@@ -46,9 +46,9 @@ test("a call that runs in another process does not wait, and one that waits besi
   const calls = [{ id: "call_w", name: "work" }, ...ASK.calls];
   const agent = agentOf([{ calls }, "Done."], { tools: { work, ask: { inputSchema: anything } } });
   const [holder, elsewhere] = [make({ agent }), make({ agent })];
-  await end(holder.ask("thread_1", "Work"));
+  const { id: requestId } = await end(holder.ask("thread_1", "Work"));
   await settled();
-  const waiting = [{ toolCallId: "call_q", name: "ask", arguments: {}, kind: "answer" }];
+  const waiting = [{ requestId, toolCallId: "call_q", name: "ask", arguments: {}, kind: "answer" }];
   expect(await end(elsewhere.waiting("thread_1"))).toEqual(waiting);
   expect(await end(holder.waiting("thread_1"))).toEqual(waiting);
   wait.resolve();
@@ -62,7 +62,9 @@ test("a call of a tool that came with the ask is listed by a process that does n
   const request = await end(holder.ask("thread_1", "Sign", { tools: { sign: { inputSchema: anything } } }));
   for await (const _event of request.events({ until: "waiting" }));
   const waiting = await end(holder.waiting("thread_1"));
-  expect(waiting).toEqual([{ toolCallId: "call_s", name: "sign", arguments: {}, kind: "answer" }]);
+  expect(waiting).toEqual([
+    { requestId: request.id, toolCallId: "call_s", name: "sign", arguments: {}, kind: "answer" },
+  ]);
   expect(await end(elsewhere.waiting("thread_1"))).toEqual(waiting);
   await end(Promise.all([holder.stop(), elsewhere.stop()]));
 });

@@ -201,6 +201,7 @@ describe.each([
       await expect(host.ask(id, "U2", { branch } as never)).rejects.toMatchObject({ code });
     };
     await refused({ before: "nowhere" }, "context_op_entry_unknown");
+    await expect(host.branch(id, { before: "m1" })).rejects.toThrow("refs: { messageId");
     await refused({ lane: "nowhere" }, "context_op_lane_unknown");
     await refused({ before: await entryOf(host, "U1"), lane: "default" }, "context_op_lane_exists");
     await refused({ typo: 1 }, "invalid_options");

@@ -117,6 +117,7 @@ export function childStories(kind: string, open: () => ThreadStore | undefined):
         const [child = ""] = await childrenOf(store);
         const [call] = await end(host.waiting(T));
         expect(call).toMatchObject({ threadId: child, toolCallId: "call_p", kind: "approval" });
+        expect(call?.requestId).toBe((await host.waiting()).calls[0]?.requestId); // that of the child
         expect([await statuses(), request.state]).toEqual([["waiting", "running"], "running"]);
         expect(await end(make({ agent: lead(payer, []) }).waiting(T))).toEqual([call]); // from the log
         await expect(end(host.approve(T, "call_1"))).rejects.toEqual(code("not_waiting"));
