@@ -398,7 +398,7 @@ describe("a chat handler", () => {
 
 describe("a wrong option of a chat handler is refused", () => {
   const options: readonly (readonly [object, string])[] = [
-    [{ stream: { sendReasonings: true } }, "sendReasoning?"],
+    [{ stream: { sendsReasoning: true } }, "sendReasoning?"],
     [{ stream: { client: 5 } }, "client must be 6 or 7"],
     [{ stream: { onError: "x" } }, "onError must be a function"],
     [{ stream: { after: 3 } }, 'no option "after"'],
@@ -414,7 +414,7 @@ describe("a wrong option of a chat handler is refused", () => {
     );
   });
 
-  const turns = [{ busy: { waitng: "queue" } }, { by: 5 }, { generateId: "x" }];
+  const turns = [{ busy: { waits: "queue" } }, { by: 5 }, { generateId: "x" }];
   test.each(turns)("of a turn: %j", async (wrong) => {
     const chat = chatOn({ ask: () => wrong as never });
     expect(await codeOf(await chat.post("", { id: "t", messages: [user("m1", "Hi")] }))).toBe("400 invalid_options");
