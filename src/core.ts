@@ -161,7 +161,14 @@ export type { EventsOptions, ReceiptReason, RequestState } from "./runtime/reque
 export type { CallSummary } from "./runtime/request/result.ts";
 export type { InstructionOutcome, RunInstructionsOptions } from "./runtime/run-instructions.ts";
 export type { CutAnswer, OperationSettled } from "./runtime/server/modify.ts";
-export type { CutOptions, Decider, SenderOptions, SettingOptions, StopOptions } from "./runtime/server/options.ts";
+export type {
+  AnswerOptions,
+  CutOptions,
+  Decider,
+  SenderOptions,
+  SettingOptions,
+  StopOptions,
+} from "./runtime/server/options.ts";
 export type { CancelOptions, ContinueOptions, Decisions } from "./runtime/standalone/options.ts";
 export type {
   AskSpan,

@@ -295,6 +295,7 @@ export type Signal =
   | {
       readonly type: "answer_question";
       readonly toolCallId: string;
+      readonly requestId?: string;
       readonly answer: JsonValue;
       readonly by?: string;
       readonly refs?: Refs;
@@ -304,6 +305,8 @@ export type Signal =
   | {
       readonly type: "approve" | "deny";
       readonly toolCallId: string;
+      /** The request that it is for. The calls of two requests may have one id. Default: the open one. */
+      readonly requestId?: string;
       readonly by?: string;
       readonly reason?: string;
       readonly author?: Author;
@@ -317,6 +320,7 @@ export type Signal =
   | {
       readonly type: "answer";
       readonly toolCallId: string;
+      readonly requestId?: string;
       readonly outcome: ToolOutcome;
       readonly by?: string;
       readonly refs?: Refs;

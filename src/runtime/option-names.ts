@@ -15,6 +15,7 @@ import type {
 } from "./host/options.ts";
 import { RequestError } from "./request/request-error.ts";
 import type {
+  AnswerOptions,
   AnyAskOptions,
   ApproveOptions,
   CancelRequestOptions,
@@ -166,7 +167,7 @@ export function checkHostAskOptions(options: object): void {
 
 const COMMAND: OptionNames<SenderOptions> = { source: true, refs: true };
 const DECIDER: OptionNames<Decider> = { ...COMMAND, by: true, reason: true };
-const DECIDE: OptionNames<DecideOptions> = { ...DECIDER, author: true, remember: true };
+const DECIDE: OptionNames<DecideOptions> = { ...DECIDER, requestId: true, author: true, remember: true };
 const APPROVE: OptionNames<ApproveOptions> = { ...DECIDE, arguments: true };
 const REMEMBER: OptionNames<NonNullable<DecideOptions["remember"]>> = { tool: true, pattern: true, scope: true };
 const SCOPES: readonly unknown[] = ["request", "lane", "thread", undefined];
@@ -181,7 +182,8 @@ const RESULT: OptionNames<ResultOptions> = { timeoutMs: true };
 export function checkDecider(what: "approve" | "deny", toolCallId: unknown, options: object): void {
   checkToolCallId(toolCallId);
   checkNames(what, options, what === "approve" ? APPROVE : DECIDE);
-  const { remember } = options as DecideOptions;
+  const { remember, requestId } = options as DecideOptions;
+  checkTexts({ requestId });
   if (remember === undefined) return;
   checkNames("remember", remember, REMEMBER);
   if (SCOPES.includes(remember.scope)) return;
@@ -221,9 +223,10 @@ export function checkBy(by: unknown): void {
   if (by !== undefined && typeof by !== "string") throw invalid("by must be text: the name of a person.");
 }
 
-export function checkAnswer(toolCallId: unknown, options: Pick<Decider, "by">): void {
+export function checkAnswer(toolCallId: unknown, options: AnswerOptions): void {
   checkToolCallId(toolCallId);
-  checkNames("answer", options, { ...COMMAND, by: true });
+  checkNames("answer", options, { ...COMMAND, by: true, requestId: true });
+  checkTexts({ requestId: options.requestId });
   checkBy(options.by);
 }
 

@@ -75,9 +75,9 @@ function isSecondHandoff({ handedTo, callId }: Run, { handoff }: ToolOutcome): b
 /** Commits an outside answer to a call that is not running here. */
 export function handleOutsideAnswer(
   agent: ReactAgent,
-  { toolCallId, outcome, by, refs }: SignalOfType<"answer">,
+  { toolCallId, requestId, outcome, by, refs }: SignalOfType<"answer">,
 ): Step {
-  const { run, open } = waitingCall(agent, toolCallId);
+  const { run, open } = waitingCall(agent, toolCallId, requestId);
   if (run === undefined || open === undefined || !takesAnswer(agent, open)) return unchanged(agent);
   const entry = resultEntry(withRefs(run, refs), open, outcome, { by });
   return continueAfterResult(commitEntries(unchanged(agent), entry), run);
@@ -261,9 +261,9 @@ export function handleSleep(
 /** Commits the answer to a question, and resumes the call. */
 export function handleQuestionAnswer(
   agent: ReactAgent,
-  { toolCallId, answer, by, refs }: SignalOfType<"answer_question">,
+  { toolCallId, requestId, answer, by, refs }: SignalOfType<"answer_question">,
 ): Step {
-  const { run, open } = waitingCall(agent, toolCallId);
+  const { run, open } = waitingCall(agent, toolCallId, requestId);
   if (run === undefined || open?.status !== "asked" || agent.flight.ending !== undefined) return unchanged(agent);
   const entry = questionAnsweredEntry(withRefs(run, refs), toolCallId, {
     answer,
@@ -330,11 +330,9 @@ export function handleSkip(agent: ReactAgent, { begun }: SignalOfType<"skip">): 
 }
 
 /** Commits a decision. An approved call runs at once; a denied call gets a result that says so. */
-export function handleDecision(
-  agent: ReactAgent,
-  { type, toolCallId, by, reason, author, editedArguments, remember, refs }: SignalOfType<"approve" | "deny">,
-): Step {
-  const { run, open } = waitingCall(agent, toolCallId);
+export function handleDecision(agent: ReactAgent, signal: SignalOfType<"approve" | "deny">): Step {
+  const { type, toolCallId, requestId, by, reason, author, editedArguments, remember, refs } = signal;
+  const { run, open } = waitingCall(agent, toolCallId, requestId);
   const isLate = open !== undefined && !isInTime(open, agent.ports.clock());
   if (run === undefined || open?.status !== "approval_requested" || isLate || agent.flight.ending !== undefined) {
     return unchanged(agent);
@@ -457,8 +455,10 @@ export function removeRunning(agent: ReactAgent, toolCallId: string): Step {
 function waitingCall(
   { state: { run }, flight: { running } }: ReactAgent,
   toolCallId: string,
+  requestId = run?.requestId,
 ): { readonly run: Run | undefined; readonly open: OpenCall | undefined } {
-  return { run, open: run === undefined || running.includes(toolCallId) ? undefined : findOpenCall(run, toolCallId) };
+  const isOf = run !== undefined && run.requestId === requestId && !running.includes(toolCallId);
+  return { run, open: isOf ? findOpenCall(run, toolCallId) : undefined };
 }
 
 export function findOpenCall(run: Run, toolCallId: string): OpenCall | undefined {

@@ -32,13 +32,13 @@ import type { RequestResult } from "../request/result.ts";
 import type { AgentServer } from "../server/agent-server.ts";
 import { explain, readView, type ViewedThread, view } from "../server/explain.ts";
 import type {
+  AnswerOptions,
   ApproveOptions,
   AskArguments,
   AskOptions,
   AskOutput,
   AskTime,
   DecideOptions,
-  Decider,
   ResultOptions,
   StopOptions,
 } from "../server/options.ts";
@@ -364,7 +364,7 @@ export class AgentHost<Agent extends AnyAgent = AnyAgent> extends ThreadCommands
     threadIdOrToken: string,
     toolCallId: string,
     output: unknown,
-    options: Omit<Decider, "reason"> = {},
+    options: AnswerOptions = {},
   ): Promise<void> {
     checkAnswer(toolCallId, options);
     const here = (server: AgentServer<Agent>) => server.answer(toolCallId, output, options);

@@ -18,7 +18,7 @@ import type { RuntimePorts } from "../ports.ts";
 import { RequestError } from "../request/request-error.ts";
 import { decisionOf, rememberOf } from "../server/command-refs.ts";
 import { notWaiting } from "../server/not-waiting.ts";
-import type { ApproveOptions, Decider } from "../server/options.ts";
+import type { AnswerOptions, ApproveOptions } from "../server/options.ts";
 import { settingsFor } from "../server/settings.ts";
 import { loadAgent } from "../session/load.ts";
 import { checkEdited } from "../tools/approval.ts";
@@ -27,7 +27,7 @@ import { questionAnswer } from "../tools/validate.ts";
 
 export type Decision =
   | ({ readonly toolCallId: string; readonly approved: boolean } & ApproveOptions)
-  | ({ readonly toolCallId: string; readonly output: unknown } & Omit<Decider, "reason">);
+  | ({ readonly toolCallId: string; readonly output: unknown } & AnswerOptions);
 
 interface Elsewhere {
   readonly agent: AnyAgent;
@@ -40,7 +40,7 @@ interface Elsewhere {
 
 /** Writes a decision into a thread that another process holds. That process follows the log while it waits. */
 export async function decideByEntry(place: Elsewhere, decision: Decision): Promise<void> {
-  const { agent, store, threadId, ports, requestId } = place;
+  const { agent, store, threadId, ports, requestId = decision.requestId } = place;
   const settings = await settingsFor(agent, { ports });
   for (;;) {
     const before = await loadAgent(store, threadId, settings, ports);
@@ -48,7 +48,7 @@ export async function decideByEntry(place: Elsewhere, decision: Decision): Promi
     const { run } = before.state;
     const isOf = run !== undefined && (requestId === undefined || run.requestId === requestId);
     const decided = isOf ? await decidedBy(place, before, run, decision) : undefined;
-    if (decided === undefined) throw notWaiting(before, decision.toolCallId);
+    if (decided === undefined) throw notWaiting(before, { toolCallId: decision.toolCallId, requestId });
     try {
       // The status is written too: if the holder has died, `recover` has to find the thread.
       const { agent: after } = decided;
@@ -72,7 +72,7 @@ async function decidedBy(
   const open = run.calls.find(({ call, status }) => call.id === toolCallId && status !== "done");
   if (open === undefined) return undefined;
   if ("output" in decision) {
-    const { refs, ...decider } = decisionOf(decision);
+    const { refs, requestId: _checked, ...decider } = decisionOf(decision);
     const sent = withRefs(run, refs);
     if (open.status === "asked") {
       const limit = { ports, timeoutMs: agent.hookTimeoutMs };
@@ -85,7 +85,7 @@ async function decidedBy(
   }
   if (open.status !== "approval_requested" || !isInTime(open, ports.clock())) return undefined;
   const { approved, arguments: given, remember, ...decider } = decision;
-  const { refs, ...said } = decisionOf(decider);
+  const { refs, requestId: _checked, ...said } = decisionOf(decider);
   const limit = { ports, timeoutMs: agent.hookTimeoutMs };
   const edited = given === undefined ? undefined : await checkEdited(open.call, given, agent.tools, limit);
   const made = { approved, ...said, ...(edited !== undefined && { editedArguments: edited }) };

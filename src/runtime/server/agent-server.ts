@@ -51,6 +51,7 @@ import { explain, view } from "./explain.ts";
 import { type CutAnswer, cutAnswer, findBranchPosition, modify, type OperationAnswer, switchBranch } from "./modify.ts";
 import { notWaiting } from "./not-waiting.ts";
 import type {
+  AnswerOptions,
   ApproveOptions,
   AskArguments,
   AskOptions,
@@ -246,7 +247,7 @@ export class AgentServer<Agent extends AnyAgent = AnyAgent> implements AsyncDisp
    * The result of a call of a tool without `execute`: anything that `execute` may return, also `fail(error)`. Or the answer to
    * the question of a tool, which then resumes its call. An answer that does not match the `answerSchema` is `invalid_answer`.
    */
-  async answer(toolCallId: string, output: unknown, options: Omit<Decider, "reason"> = {}): Promise<void> {
+  async answer(toolCallId: string, output: unknown, options: AnswerOptions = {}): Promise<void> {
     checkAnswer(toolCallId, options);
     const asked = (await this.waiting()).find((call) => call.toolCallId === toolCallId && "question" in call);
     if (asked !== undefined) {
@@ -486,7 +487,7 @@ export class AgentServer<Agent extends AnyAgent = AnyAgent> implements AsyncDisp
     const { before, after } = await this.#live.command(signal);
     if (after.thread.rev > before.thread.rev) return;
     if (after.thread.rev === 0) throw threadNotFound(this.threadId); // the thread was deleted
-    throw notWaiting(after, signal.toolCallId);
+    throw notWaiting(after, signal);
   }
 }
 

@@ -23,7 +23,8 @@ export function commandRefs({ source, refs }: SenderOptions): { readonly refs?: 
 }
 
 /** The recorded fields of a decision. */
-export function decisionOf({ by, reason, author, ...options }: Decider & Pick<DecideOptions, "author">): {
+export function decisionOf({ by, reason, author, requestId, ...options }: Decider & Omit<DecideOptions, "remember">): {
+  readonly requestId?: string;
   readonly by?: string;
   readonly reason?: string;
   readonly author?: Author;
@@ -32,6 +33,7 @@ export function decisionOf({ by, reason, author, ...options }: Decider & Pick<De
   checkBy(by);
   if (reason !== undefined && typeof reason !== "string") throw invalid("reason must be text.");
   return {
+    ...(requestId !== undefined && { requestId }),
     ...(by !== undefined && { by: by.toWellFormed() }),
     ...(reason !== undefined && { reason: reason.toWellFormed() }),
     ...(author !== undefined && { author: checkAuthor(author) }),

@@ -5,8 +5,15 @@ import type { JsonObject } from "../../thread/json.ts";
 import { RequestError } from "../request/request-error.ts";
 
 /** The error of a decision or an answer that no call waits for. It says why. */
-export function notWaiting(agent: ReactAgent, toolCallId: string): RequestError {
-  return new RequestError({ code: "not_waiting", message: reasonOf(agent, toolCallId) });
+export function notWaiting(agent: ReactAgent, { toolCallId, requestId }: Wanted): RequestError {
+  const isOther = requestId !== undefined && requestId !== agent.state.run?.requestId;
+  const message = isOther ? `The request ${requestId} is not open.` : reasonOf(agent, toolCallId);
+  return new RequestError({ code: "not_waiting", message });
+}
+
+interface Wanted {
+  readonly toolCallId: string;
+  readonly requestId?: string | undefined;
 }
 
 function reasonOf(agent: ReactAgent, id: string): string {

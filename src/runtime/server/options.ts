@@ -263,6 +263,11 @@ export interface Decider extends SenderOptions {
 
 /** A decision on a call, and the rule that it makes. */
 export interface DecideOptions extends Decider {
+  /**
+   * The request whose call is meant, as `waiting` names it. If another one is open, nothing is decided (`not_waiting`): some
+   * providers number the calls of each answer from 0. Default: the open request.
+   */
+  readonly requestId?: string | undefined;
   /** The person who wrote the reason, as in an ask: the model is shown the name before it. Default: none. */
   readonly author?: Author | undefined;
   /**
@@ -271,6 +276,9 @@ export interface DecideOptions extends Decider {
    */
   readonly remember?: Omit<Remember, "opId"> | undefined;
 }
+
+/** Options of `answer`. */
+export type AnswerOptions = Pick<DecideOptions, "requestId" | "by" | "source" | "refs">;
 
 /** The options of an approval. */
 export interface ApproveOptions extends DecideOptions {

@@ -14,6 +14,40 @@ async function comesToWait(request: AgentRequest): Promise<void> {
   for await (const _event of request.events({ until: "waiting" }));
 }
 
+test.each(["the holder", "another process"])(
+  "a decision for a request is not that of a later call with its id, in %s",
+  async (place) => {
+    const { host: make, end, store } = await house();
+    const { agent, ran } = careful([PAY, PAY, ASK, "Done."]);
+    const holder = make({ agent });
+    const first = await end(holder.ask("thread_1", "Pay 1"));
+    await comesToWait(first);
+    await end(holder.cancel("thread_1", first.id));
+    const second = await end(holder.ask("thread_1", "Pay 999"));
+    await comesToWait(second);
+    const host = place === "the holder" ? holder : make({ agent: careful([]).agent });
+    const late = { requestId: first.id };
+    const refused = { code: "not_waiting", message: `The request ${first.id} is not open.` };
+    const { rev } = await holder.thread("thread_1");
+    await expect(end(host.approve("thread_1", "call_p", late))).rejects.toMatchObject(refused);
+    await expect(end(host.deny("thread_1", "call_p", late))).rejects.toMatchObject(refused);
+    await expect(end(host.answer("thread_1", "call_p", 1, late))).rejects.toMatchObject(refused);
+    expect([(await holder.thread("thread_1")).rev, ran]).toEqual([rev, []]);
+    const [call] = await holder.waiting("thread_1");
+    expect(call?.requestId).toBe(second.id);
+    await end(host.approve("thread_1", "call_p", { requestId: second.id }));
+    await comesToWait(second);
+    await expect(end(host.answer("thread_1", "call_q", 1, late))).rejects.toMatchObject(refused);
+    await end(host.answer("thread_1", "call_q", 42, { requestId: second.id }));
+    expect((await end(second.result)).text).toBe("Done.");
+    expect(ran).toEqual(["call_p"]);
+    const resolved = (await store.load("thread_1"))?.filterByKind("approval_resolved") ?? [];
+    expect(resolved.map(({ payload }) => "requestId" in payload)).toEqual([false]);
+    await end(host.stop());
+    await end(holder.stop());
+  },
+);
+
 describe("a decision where another process holds the thread goes by entry, and that one acts on it", () => {
   for (const [what, decide, result] of [
     [
