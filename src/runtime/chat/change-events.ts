@@ -1,9 +1,6 @@
 import type { ThreadStore } from "../../stores/port.ts";
+import { heartbeats, STILL_HERE } from "../heartbeat.ts";
 import type { RuntimePorts } from "../ports.ts";
-import { Timers } from "../timers.ts";
-
-/** Proxies and browsers close a connection that is silent for longer. */
-const HEARTBEAT_MS = 15_000;
 
 /** An entry that was committed to a thread, by any process. The page then loads what it shows. */
 export interface ThreadChange {
@@ -13,7 +10,7 @@ export interface ThreadChange {
 }
 
 export interface ChangeEventsOptions {
-  readonly ports: Pick<RuntimePorts, "after" | "clock">;
+  readonly ports: Pick<RuntimePorts, "after">;
   readonly threadId: string;
   /** The seq of the first entry to send. */
   readonly fromSeq: number;
@@ -32,13 +29,8 @@ export function changeEvents(store: Pick<ThreadStore, "watch">, options: ChangeE
       const send = (text: string): void => {
         if (!ended.aborted) controller.enqueue(encoder.encode(text));
       };
-      const timers = new Timers(ports, () => beat());
-      const beat = (): void => {
-        send(": still here\n\n");
-        timers.set({ name: "beat", ms: HEARTBEAT_MS });
-      };
-      beat();
-      send("retry: 1000\n\n");
+      const end = heartbeats(ports, send);
+      send(`${STILL_HERE}retry: 1000\n\n`);
       void (async () => {
         try {
           for await (const { seq, kind, refs } of store.watch(threadId, { fromSeq, signal: ended })) {
@@ -49,7 +41,7 @@ export function changeEvents(store: Pick<ThreadStore, "watch">, options: ChangeE
         } catch {
           // The page connects again, with the id of the last event.
         } finally {
-          timers.clear();
+          end();
           if (!left.signal.aborted) controller.close();
         }
       })();

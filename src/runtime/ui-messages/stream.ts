@@ -1,7 +1,9 @@
 import type { AgentEvent } from "../../agent/event.ts";
 import type { Failure } from "../../agent/signal.ts";
 import { ignoreRejection } from "../../thread/errors.ts";
+import { heartbeats, STILL_HERE } from "../heartbeat.ts";
 import { checkStreamOptions } from "../option-names.ts";
+import { systemRuntimePorts } from "../ports.ts";
 import { failureOf, RequestError } from "../request/request-error.ts";
 import type { UIChunk, UIChunk6 } from "./message.ts";
 import { isClient6, STREAM_OPTIONS, type UIMessageSource, type UIMessageStreamOptions } from "./options.ts";
@@ -247,8 +249,8 @@ const HEADERS = {
 };
 
 /**
- * The response of a route that `useChat` posts to: the stream of `uiMessageStream` as server-sent events. While a tool
- * runs, its heartbeats keep the connection open.
+ * The response of a route that `useChat` posts to: the stream of `uiMessageStream` as server-sent events. A comment at its start
+ * and after each 15 silent seconds keeps the connection open, and `chatTransport` notices when it is lost.
  *
  * @example
  * const host = AgentHost.create({ agent: defineAgent({ model: scriptedModel(["4"]) }), store: memoryStore() });
@@ -266,16 +268,33 @@ export function uiMessageStreamResponse(source: UIMessageSource, init: UIMessage
   const headers = new Headers(given);
   for (const [name, value] of Object.entries(HEADERS)) if (!headers.has(name)) headers.set(name, value);
   const chunks = chunksOf(source, options);
+  let waits = false;
+  let end: (() => void) | undefined;
+  const stop = (): void => {
+    end?.();
+    end = undefined;
+  };
   const body = new ReadableStream<Uint8Array>({
+    start: (controller) => controller.enqueue(encoder.encode(STILL_HERE)),
     async pull(controller) {
-      const { done, value } = await chunks.next();
-      if (done) {
+      // One timer for many chunks. It ends when it finds that no reader waits.
+      end ??= heartbeats(systemRuntimePorts, (comment) => {
+        if (waits) controller.enqueue(encoder.encode(comment));
+        else stop();
+      });
+      waits = true;
+      try {
+        const { done, value } = await chunks.next();
+        if (!done) return controller.enqueue(encoded(value));
+        stop();
         if (value !== INTERRUPTED) controller.enqueue(encoder.encode("data: [DONE]\n\n"));
-        return controller.close();
+        controller.close();
+      } finally {
+        waits = false;
       }
-      controller.enqueue(encoded(value));
     },
     cancel() {
+      stop();
       void chunks.return(undefined); // ends after the next event; no caller waits for that
     },
   });

@@ -1,10 +1,14 @@
 import { createUIMessageStreamResponse, DefaultChatTransport, type UIMessage, type UIMessageChunk } from "ai";
+import { DefaultChatTransport as DefaultChatTransport6 } from "ai-v6";
 import { uiMessageStream, uiMessageStreamResponse } from "heddle/ai-sdk";
-import { describe, expect, test } from "vitest";
+import { scriptedModel } from "heddle/testing";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { HandClock } from "../../browser/support/hand-clock.ts";
 import { anything, chat, chunksIn } from "./chat.ts";
 
-function withoutIds(text: string): string {
-  return text.replace(/^id: .*\n/gm, "");
+/** The text without what the AI SDK does not write: ids, and the comment at the start. */
+function asTheirs(text: string): string {
+  return text.replace(/^: still here\n\n/, "").replace(/^id: .*\n/gm, "");
 }
 
 describe("the response of a route", () => {
@@ -17,7 +21,7 @@ describe("the response of a route", () => {
     const ours = uiMessageStreamResponse(request);
     expect([ours.status, Object.fromEntries(ours.headers)]).toEqual([200, Object.fromEntries(theirs.headers)]);
     const text = await ours.text();
-    expect(withoutIds(text)).toBe(await theirs.text());
+    expect(asTheirs(text)).toBe(await theirs.text());
     expect(text).toContain(`id: ${request.id}/0\ndata: {"type":"start-step"}`);
   });
 
@@ -35,21 +39,68 @@ describe("the response of a route", () => {
       createUIMessageStreamResponse({ stream: uiMessageStream(request) as ReadableStream<UIMessageChunk> }).text(),
     );
     const expected = await Promise.all(naive);
-    expect((await Promise.all(read)).map(withoutIds)).toEqual([...expected, ...expected]);
+    expect((await Promise.all(read)).map(asTheirs)).toEqual([...expected, ...expected]);
     expect(expected[0]).toContain("49");
     await Promise.all(spoilt);
   });
 
-  test("is read by the transport of useChat", async () => {
+  test.each([
+    [6, DefaultChatTransport6],
+    [7, DefaultChatTransport],
+  ] as const)("is read by the transport of useChat of AI SDK %i, with its comments", async (client, Transport) => {
     const { server } = await chat(["Hello"]);
     const request = await server.ask("Hi");
-    const fetch = async (): Promise<Response> => uiMessageStreamResponse(request);
-    const transport = new DefaultChatTransport<UIMessage>({ api: "http://localhost/api/chat", fetch });
+    const response = uiMessageStreamResponse(request, { client });
+    const text = (await response.text()).replaceAll("\n\n", "\n\n: still here\n\n");
+    const fetch = async (): Promise<Response> => new Response(text, response);
+    const transport = new (Transport as typeof DefaultChatTransport)<UIMessage>({
+      api: "http://localhost/api/chat",
+      fetch,
+    }); // equal here
     const options = { chatId: "1", messages: [], abortSignal: undefined, messageId: undefined };
     const stream = await transport.sendMessages({ trigger: "submit-message", ...options });
     const chunks: unknown[] = [];
     for await (const chunk of stream) chunks.push(chunk);
-    expect(chunks).toEqual(await chunksIn(uiMessageStream(request)));
+    expect(chunks).toEqual(await chunksIn(uiMessageStream(request, { client } as object)));
+  });
+
+  test("says that it is still there at its start, and while the model is silent", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const clock = new HandClock();
+    const model = scriptedModel([{ text: ["One ", "two."], deltaDelayMs: 1 }], { after: clock.after });
+    const { server } = await chat([], { model });
+    const { body } = uiMessageStreamResponse(await server.ask("Count."));
+    const read: string[] = [];
+    const ended = body?.pipeTo(
+      new WritableStream({ write: (bytes) => void read.push(new TextDecoder().decode(bytes)) }),
+    );
+    await expect.poll(() => read.join("")).toContain("One ");
+    expect(read[0]).toBe(": still here\n\n");
+    vi.advanceTimersByTime(45_000);
+    await expect.poll(() => read.slice(-3)).toEqual(Array.from({ length: 3 }, () => ": still here\n\n"));
+    clock.pass(1);
+    await ended;
+    expect(read.join("")).toMatch(/"two\.".*data: \[DONE\]\n\n$/s);
+    const { length } = read;
+    vi.advanceTimersByTime(45_000);
+    expect(read.length).toBe(length);
+  });
+
+  test("ends its comments when its reader has left", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const model = scriptedModel([{ text: ["One ", "two."], deltaDelayMs: 1 }], { after: new HandClock().after });
+    const { server } = await chat([], { model });
+    const before = vi.getTimerCount();
+    const reader = uiMessageStreamResponse(await server.ask("Count.")).body?.getReader();
+    let text = "";
+    while (!text.includes("One ")) text += new TextDecoder().decode((await reader?.read())?.value as Uint8Array);
+    const waiting = reader?.read();
+    await expect.poll(() => vi.getTimerCount()).toBeGreaterThan(before);
+    const during = vi.getTimerCount();
+    void reader?.cancel();
+    expect([vi.getTimerCount(), (await waiting)?.done]).toEqual([during - 1, true]);
   });
 
   test("takes status and headers of yours, and keeps those that the client needs", async () => {
