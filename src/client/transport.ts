@@ -1,5 +1,6 @@
 import type { ThreadChange } from "../runtime/chat/change-events.ts";
 import type { ShownThread } from "../runtime/chat/chat-handler.ts";
+import type { STILL_HERE } from "../runtime/heartbeat.ts";
 import type { UIChunk, UIChunk6, UIMessageLike } from "../runtime/ui-messages/message.ts";
 import type { UIClientVersion } from "../runtime/ui-messages/options.ts";
 import { HeddleError } from "../thread/errors.ts";
@@ -35,8 +36,8 @@ export interface ChatTransportOptions {
   /** The version of the AI SDK in the page. Default 7. */
   readonly client?: UIClientVersion | undefined;
   /**
-   * Milliseconds before an attempt to connect after a failed one, which is the first of 1, 2, 3. Default about 250 ms, twice as
-   * long for each attempt, at most 5 s.
+   * Milliseconds before an attempt to connect after a failed one, which is the first of 1, 2, 3. It is made at once when the
+   * browser is online again. Default about 250 ms, twice as long for each attempt, at most 5 to 10 s.
    */
   readonly retryDelayMs?: ((attempt: number) => number) | undefined;
 }
@@ -91,9 +92,16 @@ export interface ThreadTransport<Chunk = UIChunk> {
   readonly streams: ChatStreams;
 }
 
-const MAX_ATTEMPTS = 20;
+/** How long a server that does not answer is tried. */
+const RETRY_FOR_MS = 300_000;
+/** An attempt and the wait after it count for no more: a page that slept has time left. */
+const MOST_COUNTED_MS = 60_000;
 const FIRST_RETRY_MS = 250;
-const MAX_RETRY_MS = 5000;
+const MAX_RETRY_MS = 10_000;
+/** The heartbeat of our server. The type keeps them equal: an import would bring the server's code into the page. */
+const HEARTBEAT: typeof STILL_HERE = ": still here\n\n";
+/** Three heartbeats. A server that sends them, and was silent for so long, is lost. */
+const SILENCE_MS = 45_000;
 
 /**
  * The transport of a chat page to `chatHandler`. It posts the last message only, and connects again by itself when a connection
@@ -256,16 +264,18 @@ class HttpTransport implements ThreadTransport {
     return this.#connect(undefined, () => this.#fetch(`${pathOf(threadId)}/${action}`, { body }));
   }
 
-  /** Tries until the server answers. */
+  /** Tries until the server answers, or the time is over. */
   async #connect(signal: AbortSignal | undefined, open: (attempt: number) => Promise<Response>): Promise<Response> {
     const { retryDelayMs = defaultDelay } = this.#options;
-    for (let attempt = 1; ; attempt += 1) {
+    for (let attempt = 1, counted = 0; ; attempt += 1) {
+      const begun = Date.now();
       try {
         return await open(attempt);
       } catch (error) {
-        if (!isTransient(error) || attempt === MAX_ATTEMPTS || signal?.aborted) throw error;
+        if (!isTransient(error) || counted >= RETRY_FOR_MS || signal?.aborted) throw error;
       }
       await waited(retryDelayMs(attempt), signal);
+      counted += Math.min(Date.now() - begun, MOST_COUNTED_MS);
     }
   }
 
@@ -319,17 +329,20 @@ function defaultDelay(attempt: number): number {
   return Math.min(FIRST_RETRY_MS * 2 ** (attempt - 1), MAX_RETRY_MS) * (0.5 + Math.random() / 2);
 }
 
-/** Resolves after the time, or when the signal aborts. */
+/** Resolves after the time, when the signal aborts, or when the browser is online again. */
 export function waited(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  const page = globalThis as Partial<Pick<AbortSignal, "addEventListener" | "removeEventListener">>; // absent in Node
   return new Promise((resolve) => {
     if (signal?.aborted) return resolve();
     const done = (): void => {
       clearTimeout(timer);
       signal?.removeEventListener("abort", done);
+      page.removeEventListener?.("online", done);
       resolve();
     };
     const timer = setTimeout(done, ms);
     signal?.addEventListener("abort", done);
+    page.addEventListener?.("online", done);
   });
 }
 
@@ -364,17 +377,23 @@ interface ServerEvent {
   readonly data: string;
 }
 
-/** Server-sent events of a response. A connection that is lost ends them without an error. */
+/**
+ * Server-sent events of a response. A connection that is lost ends them without an error. It may be lost without an end, so a
+ * server that sends heartbeats must not be silent.
+ */
 async function* serverEvents({ body }: Response, signal: AbortSignal): AsyncGenerator<ServerEvent, void> {
   if (body === null) return;
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  const leave = (): Promise<void> => reader.cancel().catch(() => undefined);
   try {
-    for (let rest = ""; ; ) {
-      const { done, value = "" } = await reader.read();
+    for (let rest = "", beats = false; ; ) {
+      const limit = beats ? setTimeout(leave, SILENCE_MS) : undefined;
+      const { done, value = "" } = await reader.read().finally(() => clearTimeout(limit));
       if (done) return;
       const blocks = (rest + value).split("\n\n");
       rest = blocks.pop() ?? "";
       for (const block of blocks) {
+        beats ||= `${block}\n\n` === HEARTBEAT;
         const field = (name: string) =>
           block.split("\n").flatMap((line) => (line.startsWith(`${name}: `) ? [line.slice(name.length + 2)] : []));
         const data = field("data");
@@ -384,6 +403,6 @@ async function* serverEvents({ body }: Response, signal: AbortSignal): AsyncGene
   } catch (error) {
     if (!(error instanceof TypeError) && !signal.aborted) throw error;
   } finally {
-    await reader.cancel().catch(() => undefined);
+    await leave();
   }
 }
