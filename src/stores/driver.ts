@@ -221,7 +221,7 @@ export interface FeedEpoch {
 export interface ThreadChanges {
   /** The threads with rows that were committed after the position. May name a thread twice, or one without new rows. */
   readonly threadIds: readonly string[];
-  /** All threads with pending commands; may name others. Default: any thread may have some. */
+  /** All threads with pending commands, and those that were removed; may name others. Default: any thread may have some. */
   readonly postedIds?: readonly string[] | undefined;
   /** Where the next look continues. Rows that this look could not see must lie behind it. */
   readonly position: string;

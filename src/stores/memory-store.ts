@@ -309,9 +309,11 @@ export function memoryDriver(tenant: MemoryTenant, clock: Clock): StoreDriver {
 
     async changedThreads(after) {
       const start = after === undefined ? log.length : Number(after);
-      const threadIds = new Set(log.slice(start).map(({ threadId }) => threadId));
+      const changes = log.slice(start);
+      const threadIds = new Set(changes.map(({ threadId }) => threadId));
       const postedIds = [...inboxes].flatMap(([threadId, { pending }]) => (pending.size > 0 ? [threadId] : []));
-      return { threadIds: [...threadIds], postedIds, position: String(log.length) };
+      const goneIds = changes.flatMap(({ type, threadId }) => (type === "deleted" ? [threadId] : []));
+      return { threadIds: [...threadIds], postedIds: [...postedIds, ...goneIds], position: String(log.length) };
     },
 
     async heads(afterId, limit) {

@@ -1,7 +1,7 @@
 import { heldFor } from "../../agent/react/call-context.ts";
 import { opIdReused } from "../../agent/react/operations.ts";
 import type { PostedCommand } from "../../stores/command.ts";
-import { CommandError, ConflictError } from "../../stores/errors.ts";
+import { CommandError, ConflictError, threadNotFound } from "../../stores/errors.ts";
 import { requestCancelled } from "../request/request-error.ts";
 import {
   advanceAsks,
@@ -26,9 +26,10 @@ import { closeRequest, isNoteDue, openRequest, setNoteTimer, workedMs } from "./
 import { hasOtherTimes, rescheduled, scheduleAfter } from "./schedule.ts";
 import type { Change, Decision, Effect, LiveSignal, Moment, RequestValues, WorkResult } from "./signal.ts";
 import { advanceStop, beginStop, closeLive, endGrace } from "./stopping.ts";
-import { breakDown, isPermanent, notRestored, restore, restored } from "./store-failure.ts";
+import { breakDown, isDeleted, isPermanent, notRestored, restore, restored } from "./store-failure.ts";
 import { nextEventSeq, restingStatus } from "./thread-metadata.ts";
 import {
+  afterDeletion,
   appended,
   caughtUp,
   decideTurn,
@@ -88,7 +89,7 @@ function decide(decision: Decision, signal: LiveSignal, moment: Moment): Decisio
     case "withdraw":
       return withdrawAsk(decision, signal);
     case "look":
-      return look(decision, signal.reply);
+      return look(decision, signal);
     case "consume": {
       if (live.broken !== undefined) return effects(decision, ...signal.then); // the rows are read again with the log
       return writeOutcomes(decision, signal);
@@ -130,9 +131,12 @@ function decide(decision: Decision, signal: LiveSignal, moment: Moment): Decisio
   }
 }
 
-/** Reads the rows again, for a caller. */
-function look(decision: Decision, reply: string): Decision {
-  const { broken, postsCommands } = decision.live;
+/** Reads the rows again, for a caller. While a request waits, the log first: the thread may have been deleted. */
+function look(decision: Decision, signal: Extract<LiveSignal, { type: "look" }>): Decision {
+  const { broken, postsCommands, request } = decision.live;
+  const { reply, hasRead } = signal;
+  if (broken === undefined && request?.phase === "waiting" && !hasRead)
+    return followedBy(decision, READ_ENTRIES, { ...signal, hasRead: true });
   return broken === undefined && postsCommands
     ? wait(decision, { type: "read_inbox", turn: undefined, reply }, (id) => ({ type: "read_inbox", id }))
     : effects(decision, { type: "settle", reply });
@@ -275,6 +279,7 @@ function holdFailed(decision: Decision, hold: Hold, error: unknown, moment: Mome
     case "post":
       return notPosted(decision, hold, error, moment);
     case "post_ask":
+      if (isDeleted(error)) return breakDown(decision, error); // the ask begins a new thread
       return askNotPosted(isPermanent(error) ? breakDown(decision, error) : decision, hold.askId, error);
     case "consume": {
       const { type, consumes, then, metadata, sends } = hold;
@@ -282,7 +287,8 @@ function holdFailed(decision: Decision, hold: Hold, error: unknown, moment: Mome
         return followedBy(decision, READ_ENTRIES, { type, consumes, then, metadata, sends });
       // Another process has withdrawn one of the rows, or the store is away: read the rows again.
       const emitted = effects(decision, ...then);
-      return CommandError.isInstance(error) ? withoutRows(emitted, consumes) : breakDown(emitted, error);
+      if (CommandError.isInstance(error)) return withoutRows(emitted, consumes);
+      return breakDown(emitted, ConflictError.isInstance(error) ? threadNotFound(moment.threadId) : error);
     }
     case "read_inbox":
       if (hold.turn !== undefined) return failTurn(decision, hold.turn, error, moment);
@@ -305,6 +311,7 @@ function notPosted(
 ): Decision {
   const without = update(decision, { agent: withReplaced(decision.live.agent, { turn, commandId, replaces }) });
   if (isPermanent(error)) return endTurn(breakDown(without, error), turn, { error }, moment);
+  if (isDeleted(error)) return afterDeletion(without, turn, error, moment);
   // The row of another command has this id. After other errors, this one may have a row.
   const isOther = CommandError.isInstance(error);
   const withdrawn = isOther ? without : effects(without, { type: "withdraw_row", commandId });

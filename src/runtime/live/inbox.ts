@@ -2,7 +2,7 @@ import { isoOf, type Time } from "../../agent/definition/time.ts";
 import type { Directive } from "../../agent/directive.ts";
 import type { ReactAgent, Step } from "../../agent/react/agent.ts";
 import { cancelRow } from "../../agent/react/finish.ts";
-import type { CommandEnd, Steer, StoredRequestOptions, WaitingCommand } from "../../agent/signal.ts";
+import type { CommandEnd, Failure, Steer, StoredRequestOptions, WaitingCommand } from "../../agent/signal.ts";
 import type { ContextOperation } from "../../lanes/context-operation.ts";
 import { contentOf, UnreadablePayload } from "../../projection/transcript/payload.ts";
 import type { Command, CommandInput, CommandOutcome, ConsumedCommand, PostedCommand } from "../../stores/command.ts";
@@ -11,7 +11,7 @@ import { HeddleError } from "../../thread/errors.ts";
 import { isPlainObject, type JsonObject } from "../../thread/json.ts";
 import { postedOptions, timeOfAsk } from "../ask-options.ts";
 import { checkAuthor } from "../author.ts";
-import { requestCancelled } from "../request/request-error.ts";
+import { requestCancelled, requestFailed } from "../request/request-error.ts";
 import { cancelledIn, childEndIn, sentCommand } from "./children.ts";
 import { effects, followedBy, update, wait } from "./decision.ts";
 import type { CallerAnswer, Hold, Live, QueuedAsk, RemoteCall, Turn } from "./live.ts";
@@ -309,14 +309,19 @@ export function consume(
   return followedBy(decision, { type: "consume", consumes, then, metadata, ...(sends.length > 0 && { sends }) });
 }
 
-/**
- * The rows of the inbox were read: the value gets the commands that wait now. `isFolded`: the agent was just read from
- * the log, so it has none of them.
- */
+interface ReadOf {
+  readonly threadId: string;
+  /** The agent was just read from the log, so it has none of the commands. */
+  readonly isFolded: boolean;
+  /** The thread was deleted, and its commands with it. */
+  readonly deleted?: Failure | undefined;
+}
+
+/** The rows of the inbox were read: the value gets the commands that wait now. */
 export function inboxRead(
   decision: Decision,
   commands: readonly Command[],
-  { threadId, isFolded }: { readonly threadId: string; readonly isFolded: boolean },
+  { threadId, isFolded, deleted }: ReadOf,
 ): Decision {
   const { inbox, agent, asks } = decision.live;
   const now = inboxOf(commands);
@@ -328,18 +333,22 @@ export function inboxRead(
     asks: asks.filter((ask) => !isGone(ask)),
     ...(asks[0] !== undefined && isGone(asks[0]) && { isAsking: false }),
   });
-  const withdrawn = { status: "dropped", reason: "withdrawn" } as const;
-  const ended = isFolded ? [] : gone; // an append whose answer was lost may have delivered them
+  const withdrawn = { status: "dropped", reason: deleted === undefined ? "withdrawn" : "run_failed" } as const;
+  const ended = isFolded && deleted === undefined ? [] : gone; // an append whose answer was lost may have delivered them
   const ends = ended.map((commandId) => ({ type: "outcome", commandId, end: withdrawn }) as const);
-  const asksLeft = asks.filter(isGone).reduce(withdrawnAsk, effects(left, ...ends));
+  const goneAsks = asks.filter(isGone);
+  const asksLeft = goneAsks.reduce((before, ask) => withdrawnAsk(before, ask, deleted), effects(left, ...ends));
   const fresh = isFolded ? commands : commands.filter(({ id }) => !inbox.has(id));
   const warned = effects(asksLeft, ...fresh.flatMap((row) => rowWarning(row, threadId)));
-  const rested = asks.some(isGone) ? consume(warned, [], [], restingStatus(warned.live)) : warned;
+  const rested = goneAsks.length > 0 ? consume(warned, [], [], restingStatus(warned.live)) : warned;
   return followedBy(amended(rested, commands), ...signalsOf(fresh));
 }
 
-function withdrawnAsk(decision: Decision, { id, requestId }: QueuedAsk): Decision {
-  const error = requestCancelled(requestId, "The ask was withdrawn before its turn.");
+function withdrawnAsk(decision: Decision, { id, requestId }: QueuedAsk, deleted?: Failure): Decision {
+  const error =
+    deleted === undefined
+      ? requestCancelled(requestId, "The ask was withdrawn before its turn.")
+      : requestFailed(requestId, deleted);
   return effects(
     removeRequestTools(decision, requestId),
     { type: "forget", requestId },

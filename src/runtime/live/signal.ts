@@ -57,7 +57,7 @@ export type LiveSignal =
       readonly reply?: string;
     }
   /** Rows may have been posted, amended or withdrawn: read them again. */
-  | { readonly type: "look"; readonly reply: string }
+  | { readonly type: "look"; readonly reply: string; readonly hasRead?: true }
   /** Gives rows an outcome without an entry. */
   | {
       readonly type: "consume";

@@ -18,6 +18,11 @@ export function isPermanent(error: unknown): boolean {
   return PERMANENT_CODES.has(failureOf(error, UNKNOWN).code);
 }
 
+/** Whether the thread was deleted. */
+export function isDeleted(error: unknown): error is StoreError {
+  return StoreError.isInstance(error) && error.code === "thread_not_found";
+}
+
 /**
  * Why the request is suspended. When another process may hold the thread, an end that is emitted here might not be the
  * only one.
@@ -127,7 +132,8 @@ export function restored(
   const nextRetryMs = Math.min(2 * broken.retryMs, LONGEST_RETRY_MS);
   const reloaded = update(decision, { agent, broken: undefined, nextRetryMs });
   const { failure } = broken;
-  const read = (before: Decision): Decision => inboxRead(before, rows, { threadId, isFolded: true });
+  const deleted = isDeleted(broken.error) ? failure : undefined;
+  const read = (before: Decision): Decision => inboxRead(before, rows, { threadId, isFolded: true, deleted });
   if (run !== undefined) {
     const isKnown = request?.id === run.requestId; // a caller without a request object asks again
     const resume: Signal =

@@ -225,16 +225,28 @@ export function caughtUp(
     agent === undefined
       ? decision
       : update(decision, { agent: { ...decision.live.agent, thread: agent.thread, state: agent.state } });
-  if (step === undefined) return decideTurn(current, turn, moment);
+  const gone = threadNotFound(moment.threadId);
+  if (step === undefined)
+    return agent === undefined && decision.live.agent.state.run !== undefined
+      ? afterDeletion(decision, turn, gone, moment)
+      : decideTurn(current, turn, moment);
   if (!hasMore) {
-    const isDeleted = ConflictError.isInstance(error) && error.actual === 0;
-    return failTurn(decision, turn, isDeleted ? threadNotFound(moment.threadId) : error, moment);
+    const isGone = agent === undefined || (ConflictError.isInstance(error) && error.actual === 0);
+    return failTurn(decision, turn, isGone ? gone : error, moment);
   }
   // The effects of the turn are found by comparing with this state.
   const before = { ...turn.before, thread: agent.thread, state: agent.state };
   const again = decideTurn(current, { ...turn, before }, moment);
   // The new entries may decide calls of the request.
   return effects(again, { type: "next", signal: { type: "agent", signal: { type: "notice" } } });
+}
+
+/** The thread was deleted, so its open request fails. Then the command is decided on the thread that there is now. */
+export function afterDeletion(decision: Decision, turn: Turn, error: unknown, moment: Moment): Decision {
+  const { signal, reply } = turn;
+  const failed = breakDown(decision, error);
+  if (failed === decision) return endTurn(decision, turn, { error }, moment); // the log is being read again
+  return followedBy(failed, { type: "agent", signal, ...(reply !== undefined && { reply }) });
 }
 
 export function failTurn(decision: Decision, turn: Turn, error: unknown, moment: Moment): Decision {

@@ -105,6 +105,7 @@ async function prepareValues(
     await takeLaneAgent(thread, ask, signal);
   }
   checkPrices(options, thread.options.definition);
+  if (thread.agent.state.run !== undefined) await thread.command({ type: "notice" }); // the thread may have been deleted
   // While a request is open, the agent refuses another ask, so no function of the caller is called for it.
   const { agent } = thread;
   if (agent.state.run !== undefined) {

@@ -130,7 +130,8 @@ export function notePosted(store: ThreadStore, threadId: string): PostedCommands
       while (isPosted && !stopped.aborted) {
         isPosted = false;
         const rows = await retryStore(ports, () => store.pending(threadId, { signal: stopped }));
-        if (isInboxRead(thread.live, rows)) continue;
+        const mayBeDeleted = rows.length === 0 && thread.live.request?.phase === "waiting";
+        if (isInboxRead(thread.live, rows) && !mayBeDeleted) continue;
         // The holder of a new claim may have written them. A process that has lost the thread starts nothing.
         holder?.doubt();
         if (await holder?.ensure()) await thread.reply((reply) => ({ type: "look", reply }));

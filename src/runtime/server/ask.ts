@@ -29,7 +29,8 @@ export async function ask(loop: Loop, given: Content | UserMessage, options: Any
   const author = options.author === undefined ? {} : { author: checkAuthor(options.author) };
   const content = contentOf(given);
   const open = openRequest(loop, keys, { content });
-  if (open !== undefined) return open; // a queued repetition would wait for its own request
+  if (open?.state === "waiting") await loop.command({ type: "notice" }); // the thread may have been deleted
+  if (open !== undefined && loop.current === open) return open; // a queued repetition would wait for its own request
   const { requestId = loop.options.ports.ids("req") } = options;
   const trace = traceOf(loop);
   const at = timeOfAsk(options.at, loop.options.ports.clock());
@@ -56,7 +57,7 @@ export async function continueRequest(loop: Loop, continues: string, options: An
   const words = { content: "", continues };
   const open = openRequest(loop, keys, words);
   if (open !== undefined) return open;
-  await loop.reload();
+  await loop.command({ type: "notice" }); // the thread may have been deleted
   const asked = await findAsk(loop, "requestId", continues);
   const run = asked && runFromAsk(asked);
   if (run === undefined) throw requestNotFound(continues);

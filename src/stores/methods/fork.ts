@@ -79,7 +79,7 @@ async function forkedBefore(
 
 async function deleteThread(context: StoreContext, threadId: string): Promise<Deletion | false> {
   const keptFor = await context.driver.remove(threadId);
-  context.wakeWatchers(threadId);
+  context.wakeWatchers(threadId, [threadId]); // its commands are gone too
   return keptFor !== undefined && { deleted: [threadId], keptFor };
 }
 

@@ -137,7 +137,7 @@ export function removeThread(threadId: string): Transaction<Removal | undefined,
           ...(isWhole ? [sql`delete from ${tables.threads} where key = ${one} and ${fence}`] : []),
         ]),
       ];
-      return { statements, changedIds: [threadId], finish: () => keptFor };
+      return { statements, changedIds: [threadId], postedIds: [threadId], finish: () => keptFor };
     },
   };
 }

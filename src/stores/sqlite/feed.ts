@@ -95,16 +95,19 @@ export class Feed {
       return { threadIds: [], postedIds: [], position: after };
     const [row, item] = translateErrors(() => this.#end.get()) ?? [];
     const end: Place = [Number(row), Number(item)];
-    const threadIds = after === undefined ? [] : await this.#threadsBetween(readPlace(after), end);
+    const from = after === undefined ? end : readPlace(after);
+    const items = translateErrors(() => this.#changedByItems.all(from[1], end[1], this.#tenant)).map(([id]) =>
+      String(id),
+    );
+    const threadIds = await this.#threadsBetween(from[0], end[0], items);
     const position = `${end[0]}.${end[1]}`;
     const posted = translateErrors(() => this.#postedThreads.all(this.#tenant));
     this.#lastLook = { version, position };
-    return { threadIds, postedIds: posted.map(([id]) => String(id)), position };
+    return { threadIds, postedIds: [...posted.map(([id]) => String(id)), ...items], position }; // a deleted one has none now
   }
 
-  async #threadsBetween([after, afterItem]: Place, [end, endItem]: Place): Promise<readonly string[]> {
-    const items = translateErrors(() => this.#changedByItems.all(afterItem, endItem, this.#tenant));
-    const threadIds = new Set(items.map(([id]) => String(id)));
+  async #threadsBetween(after: number, end: number, items: readonly string[]): Promise<readonly string[]> {
+    const threadIds = new Set(items);
     for (let from = after; from < end; from += WINDOW) {
       if (from > after) await endOfTurn();
       const to = Math.min(from + WINDOW, end);

@@ -209,17 +209,17 @@ describe("an append that others came before", () => {
   });
 
   test.each([
-    ["thread_not_found", 0],
-    ["conflict", 1],
-  ])("and wrote nothing fails as %s when the store has %i entries", (code, actual) => {
+    ["thread_not_found", 0, "has it"],
+    ["thread_not_found", 0, "was deleted"],
+    ["thread_not_found", 1, "was deleted"],
+    ["conflict", 1, "has it"],
+  ])("and wrote nothing fails as %s when the store has %i entries, and the thread %s", (code, actual, end) => {
     const putting = decided(idle(), operation);
     const behind = decided(putting, failed(putting, conflict(actual)));
     const { id, agent } = find(behind, "catch_up");
-    for (const same of [undefined, agent]) {
-      const missing = decided(behind, { type: "caught_up", id, agent: same });
-      expect(find(missing, "settle")).toMatchObject({ reply: "r", error: { code } });
-      expect(missing.live.broken?.failure.code).toBe(code);
-    }
+    const missing = decided(behind, { type: "caught_up", id, agent: end === "has it" ? agent : undefined });
+    expect(find(missing, "settle")).toMatchObject({ reply: "r", error: { code } });
+    expect(missing.live.broken?.failure.code).toBe(code);
   });
 
   test("fails when their entries cannot be read, and nothing else breaks", () => {
@@ -249,9 +249,25 @@ describe("a notice", () => {
 
   test("without news answers its caller", () => {
     const reading = decided(waiting(), notice);
-    const none = decided(reading, { type: "caught_up", id: find(reading, "catch_up").id, agent: undefined });
+    const none = decided(reading, { type: "caught_up", id: find(reading, "catch_up").id, agent: reading.live.agent });
     expect(none.effects).toMatchObject([{ type: "settle", reply: "r" }]);
     expect(none.live.broken).toBeUndefined();
+  });
+
+  test("of a thread that was deleted fails its request, and is decided again on the new thread", () => {
+    const reading = decided(waiting(), notice);
+    const gone = decided(reading, { type: "caught_up", id: find(reading, "catch_up").id, agent: undefined });
+    expect(gone.live.broken?.failure.code).toBe("thread_not_found");
+    expect(types(gone)).toEqual(["interrupt", "follow", "timer", "restore", "next"]);
+    expect(find(gone, "next").signal).toEqual(notice);
+  });
+
+  test("of a deleted thread answers its caller when the log broke in the meantime", () => {
+    const reading = decided(waiting(), notice);
+    const broken = decided(reading, { type: "lost", error: AWAY });
+    const gone = decided(broken, { type: "caught_up", id: find(reading, "catch_up").id, agent: undefined });
+    expect(find(gone, "settle")).toMatchObject({ reply: "r", error: { code: "thread_not_found" } });
+    expect(types(gone)).not.toContain("next");
   });
 });
 

@@ -183,3 +183,21 @@ describe("watchers at rest", () => {
     expect(calls.rows).toBe(2);
   });
 });
+
+test.each(["this process", "another"])(
+  "a deletion by %s wakes those that follow the inbox of the thread",
+  async (who) => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const { store, other } = open(1000);
+    for (const id of ["t", "left"]) await store.append(id, note());
+    const woken: string[] = [];
+    const ends = ["t", "left"].map((id) => store.onPosted(id, () => woken.push(id)));
+    await turns(20);
+    woken.length = 0; // the first look wakes all
+    await (who === "another" ? other : store).delete("t");
+    if (who === "another") vi.advanceTimersByTime(1000);
+    await turns(20);
+    expect(woken).toEqual(["t"]);
+    for (const end of ends) end();
+  },
+);

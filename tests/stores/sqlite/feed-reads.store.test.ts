@@ -82,6 +82,19 @@ describe("the rows of all threads", () => {
     expect(ran).toEqual(["PRAGMA data_version"]);
   });
 
+  test("name a thread that was deleted, whose commands are gone", async () => {
+    const path = await file();
+    const driver = sqliteDriver(plainConnect()(path), "default", Date.now);
+    const store = sqliteStore(path);
+    onTestFinished(async () => {
+      await Promise.all([driver.close(), store.close()]);
+    });
+    await store.append("gone", note());
+    const before = await driver.changedThreads?.(undefined);
+    await store.delete("gone");
+    expect(await driver.changedThreads?.(before?.position)).toMatchObject({ threadIds: ["gone"], postedIds: ["gone"] });
+  });
+
   test("that came in a long gap are found in parts, each thread once", async () => {
     const path = await file();
     const driver = sqliteDriver(plainConnect()(path), "default", Date.now);
