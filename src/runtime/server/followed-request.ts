@@ -1,10 +1,12 @@
 import type { AgentEvent } from "../../agent/event.ts";
 import { willOnlyWait } from "../../agent/react/agent.ts";
 import { continuedBy, evolve, INITIAL_STATE, runFromAsk } from "../../agent/react/state.ts";
+import { threadNotFound } from "../../stores/errors.ts";
 import type { Entry } from "../../thread/entry.ts";
+import { UNKNOWN } from "../live/store-failure.ts";
 import type { ThreadOptions } from "../perform/scene.ts";
 import { type AgentRequest, type EventsOptions, type RequestState, textOf } from "../request/request.ts";
-import { requestSuspended } from "../request/request-error.ts";
+import { failureOf, requestFailed, requestSuspended } from "../request/request-error.ts";
 import { pastResult, type RequestResult } from "../request/result.ts";
 import {
   FollowedLog,
@@ -76,7 +78,15 @@ export class FollowedRequest implements AgentRequest {
     const settings = await settingsFor(definition, { ports });
     const continues = continuedBy(ask);
     let state = INITIAL_STATE;
-    for await (const entry of store.watch(threadId, { fromSeq: ask.seq, signal: stopped })) {
+    const deleted = new AbortController();
+    const find = async (): Promise<void> => {
+      for await (const { id } of store.read(threadId, { fromSeq: ask.seq, toSeq: ask.seq })) if (id === ask.id) return;
+      deleted.abort();
+    };
+    const end = store.onPosted(threadId, () => void find().catch(() => undefined)); // also after a deletion
+    this.result.then(end, end);
+    const signal = AbortSignal.any([stopped, deleted.signal]);
+    for await (const entry of store.watch(threadId, { fromSeq: ask.seq, signal })) {
       if (entry.refs.requestId === this.id) {
         state = evolve(state, entry);
         const { lane = "" } = state.run ?? state.last?.run ?? {};
@@ -88,6 +98,7 @@ export class FollowedRequest implements AgentRequest {
       if (state.last !== undefined) return this.#complete(this.#log.entries, state.last);
       this.#turn(willOnlyWait({ state, settings }) ? "waiting" : "running");
     }
+    if (deleted.signal.aborted) throw requestFailed(this.id, failureOf(threadNotFound(threadId), UNKNOWN));
     throw requestSuspended(this.id, { reason: "stopped" });
   }
 

@@ -142,3 +142,15 @@ test.each<readonly [string, () => readonly [ThreadStore, ThreadStore]]>([
     expect(await store.load(T)).toBeUndefined();
   },
 );
+
+test("a request that another process runs fails there too when its thread is deleted", async () => {
+  const [store, other] = both(fastFile());
+  const { host, failed, forget } = await waiting([store, other]);
+  const second = (await house(other, realTime())).host({ agent: careful([]).agent });
+  const followed = await second.resume(T);
+  const behind = followed?.result.catch((error: unknown) => error);
+  await forget();
+  expect(await Promise.all([failed, behind])).toMatchObject([FAILED, FAILED]);
+  await host.stop();
+  await second.stop();
+});
