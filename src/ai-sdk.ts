@@ -1,5 +1,6 @@
 import "./thread/node-version.ts";
 
+export type { UIToolTypes } from "./agent/definition/tool.ts";
 export {
   type ModelMessage,
   type ModelPrompt,
