@@ -46,7 +46,8 @@ import {
 
 /**
  * Like `decide`, in two phases. This phase only makes the entries and runs no function of the caller, such as a projector,
- * a reader, a counter or `stopWhen`. When the entries are durable, `decideNext` decides the next step.
+ * a reader, a counter or `stopWhen`. When the entries are durable, `decideNext` decides the next step. Only an edit of a call
+ * is projected before, because one that does not fit is refused.
  */
 export function decideDurable(agent: ReactAgent, signal: Signal): Step {
   if (signal.type === "ask") return decide(agent, signal); // an ask that does not fit must be refused before it is written

@@ -1,6 +1,7 @@
 import type { PermissionRule } from "../../lanes/setting.ts";
+import { ProjectionError } from "../../projection/error.ts";
 import { ignoreRejection } from "../../thread/errors.ts";
-import { sameJson } from "../../thread/json.ts";
+import { type JsonValue, sameJson } from "../../thread/json.ts";
 import { lazyField } from "../../thread/lazy-field.ts";
 import { authorName, type ToolCall, withAuthorName } from "../../thread/message.ts";
 import type { CompletedExchange, RequestStep } from "../definition/stop-when.ts";
@@ -19,6 +20,7 @@ import {
   unchanged,
   updateFlight,
 } from "./agent.ts";
+import { contextForCall } from "./call-context.ts";
 import {
   approvalRequestedEntry,
   approvalResolvedEntry,
@@ -337,6 +339,7 @@ export function handleDecision(agent: ReactAgent, signal: SignalOfType<"approve"
   if (run === undefined || open?.status !== "approval_requested" || isLate || agent.flight.ending !== undefined) {
     return unchanged(agent);
   }
+  if (type === "approve" && editedArguments !== undefined) checkEditedFits(agent, run, open, editedArguments);
   const decision = {
     approved: type === "approve",
     ...(by !== undefined && { by }),
@@ -359,6 +362,30 @@ export function handleDecision(agent: ReactAgent, signal: SignalOfType<"approve"
   const settled = decision.approved ? executeCall(emitted, run, decided, true) : denyCall(emitted, run, open, decision);
   const others = remember === undefined ? [] : ruledCalls(settled.agent);
   return others.reduce((step, { open, rule }) => settleByRule(step, run, open, rule), settled);
+}
+
+/** Refuses edited arguments that no call could show, before the tool runs. Without the edit the call is not refused. */
+export function checkEditedFits(agent: ReactAgent, run: Run, open: OpenCall, edited: JsonValue): void {
+  const { call } = open;
+  const error = overflowAfter(agent, run, open, { ...open, call: { ...call, arguments: edited }, edited: true });
+  if (error === undefined || overflowAfter(agent, run, open, open) !== undefined) return;
+  const message = `The edited arguments of ${call.name} do not fit into the next model call, so it has not run. ${error.message}`;
+  throw new ProjectionError({ ...error, message });
+}
+
+/** The overflow of the next call, if each open call had an empty result, and `open` were `shown`. */
+function overflowAfter(agent: ReactAgent, run: Run, open: OpenCall, shown: OpenCall): ProjectionError | undefined {
+  const outcome = { content: "", isError: false };
+  const results = openCalls(run).map((one) => resultEntry(run, one === open ? shown : one, outcome));
+  const { agent: after } = commitEntries(unchanged(agent), ...results);
+  try {
+    contextForCall(after, after.state.run ?? run);
+  } catch (error) {
+    const { code } = Object(error) as { readonly code?: unknown }; // of any error
+    if (code === "tail_too_short" || code === "lane_not_loaded") throw error;
+    if (ProjectionError.isInstance(error) && code === "budget_overflow") return error;
+  }
+  return undefined; // another error fails the next call, as without an edit
 }
 
 /** Commits the decision of a permission rule on a call that would wait. */

@@ -109,6 +109,39 @@ describe.each(STORES)("an approval with other arguments, %s", (_, open) => {
     expect([(await on.log()).length, written]).toEqual([length, []]);
   });
 
+  test("that no model call could show is refused before the tool runs; smaller ones are taken", async () => {
+    const on = await onStage();
+    const { written, tools } = writing();
+    const contextPolicy = { maxInputTokens: 20_000, reserveOutputTokens: 1_000 };
+    const { server, request } = await waits(on, { script: [CALL, "Written."], tools, contextPolicy });
+    const { length } = await on.log();
+    const refused = on.end(server.approve("call_w", { arguments: { path: "b.txt", text: "word ".repeat(50_000) } }));
+    const message = expect.stringMatching(/^The edited arguments of write do not fit .* tokens needed/);
+    await expect(refused).rejects.toMatchObject({ code: "budget_overflow", available: expect.any(Number), message });
+    expect([(await on.log()).length, written, (await server.waiting()).length]).toEqual([length, [], 1]);
+    await on.end(server.approve("call_w", { arguments: EDITED }));
+    expect((await on.end(request.result)).text).toBe("Written.");
+    expect(written).toEqual([EDITED]);
+    await proveAll(on.store, on.threadId);
+  });
+
+  test("of two that fit alone but not together, the second is refused, also where both come at once", async () => {
+    const on = await onStage();
+    const { written, tools } = writing();
+    const contextPolicy = { maxInputTokens: 20_000, reserveOutputTokens: 1_000 };
+    const script = [{ calls: [...CALL.calls, { ...CALL.calls[0], id: "call_2", name: "write" }] }, "Written."];
+    const { server, request } = await waits(on, { script, tools, contextPolicy });
+    const large = { path: "b.txt", text: "word ".repeat(10_000) };
+    const both = ["call_w", "call_2"].map((id) => on.end(server.approve(id, { arguments: large })));
+    const [first, second] = await Promise.allSettled(both);
+    expect([first?.status, second?.status]).toEqual(["fulfilled", "rejected"]);
+    expect(second).toMatchObject({ reason: { code: "budget_overflow" } });
+    await on.end(server.approve("call_2"));
+    expect((await on.end(request.result)).text).toBe("Written.");
+    expect(written).toEqual([large, ORIGINAL]);
+    await proveAll(on.store, on.threadId);
+  });
+
   test("is asked of the guard once more, which has seen only those of the model", async () => {
     const on = await onStage();
     const { written, tools } = writing();
@@ -158,6 +191,9 @@ test("another process edits: the one that holds the thread runs the call with wh
   const stranger = make({ agent: agentOf([]) });
   const unknown = stranger.approve("thread_1", "call_w", { arguments: EDITED });
   await expect(end(unknown)).rejects.toMatchObject({ code: "unknown_tool" });
+  const large = { path: "b.txt", text: "word ".repeat(200_000) };
+  const refused = end(other.approve("thread_1", "call_w", { arguments: large }));
+  await expect(refused).rejects.toMatchObject({ code: "budget_overflow" });
   await end(other.approve("thread_1", "call_w", { by: "Bea", arguments: EDITED }));
   expect((await end(request.result)).text).toBe("Written.");
   expect(written).toEqual([EDITED]);
