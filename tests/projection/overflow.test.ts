@@ -60,6 +60,24 @@ describe("what has to be shown and does not fit", () => {
     ).not.toContain("shrink");
   });
 
+  test("says how files count, where they are the large part", () => {
+    const pdf = { type: "file", mediaType: "application/pdf", data: { base64: "JVBERi0=" } } as const;
+    const asked = (text: string, count: number) => {
+      const content = [{ type: "text", text }, ...Array.from({ length: count }, () => pdf)];
+      return { kind: "ai_message" as const, payload: { role: "user" as const, content } };
+    };
+    const files = asked("Read these.", 12);
+    const policy = { maxInputTokens: 100_000 };
+    const messageOf = (...entries: readonly EntryInput[]) =>
+      refusalOf(() => project({ thread: given(...entries), policy })).message;
+    const hint =
+      "Files count 120,000, whatever their bytes: `pages` in metadata.heddle of a PDF, or `width` and `height`,";
+    expect(messageOf(files)).toContain(hint);
+    expect(messageOf(files, toolCall("a", "look", {}), toolResult("a", "look", "A"))).toContain(hint);
+    expect(messageOf(user("x".repeat(500_000)))).not.toContain("Files");
+    expect(messageOf(asked("x".repeat(400_000), 1))).not.toContain("Files");
+  });
+
   test("counts the head of its request", () => {
     const entries = [user("x".repeat(250)), toolCall("a", "look", {}), toolResult("a", "look", "y".repeat(40))];
     expect(refusalOf(() => project({ thread: given(...entries), policy: small })).needed).toBe(72 + 12 + 21);

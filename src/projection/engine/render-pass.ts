@@ -2,6 +2,7 @@ import { measureOfEntry } from "../../lanes/measure.ts";
 import type { Entry } from "../../thread/entry.ts";
 import type { Message, ToolMessage } from "../../thread/message.ts";
 import type { Thread } from "../../thread/thread.ts";
+import { fileTokens, messageFiles } from "../../tokens/counter.ts";
 import { firstIndex } from "../binary-search.ts";
 import { type BudgetParts, ProjectionError, tailTooShort } from "../error.ts";
 import { type Block, type Call, isAssistant } from "../history/block.ts";
@@ -156,12 +157,27 @@ function overflowError(
   const specs = largest === "tools" ? ` in ${tools.length} specs` : "";
   const canShrink =
     policy.overflow === "error" && freeTokens >= 0 && blocks[newest]?.calls.some(({ result }) => result !== undefined);
+  const files = filesFrom(engine, newest);
+  const ofFiles =
+    2 * files > needed
+      ? ` Files count ${withCommas(files)}, whatever their bytes: \`pages\` in metadata.heddle of a PDF, or \`width\` and \`height\`, says it more exactly.`
+      : "";
   const message =
     `${what} cannot be shown: ${withCommas(needed)} tokens needed, ${withCommas(available)} available. ` +
     `The largest part is ${largest}: ${withCommas(tokens)} tokens${specs}. ` +
-    `Raise maxInputTokens or shorten that part${canShrink ? ', or set overflow: "shrink" to shorten results' : ""}.`;
+    `Raise maxInputTokens or shorten that part${canShrink ? ', or set overflow: "shrink" to shorten results' : ""}.${ofFiles}`;
   const code = isPending ? "pending_overflow" : "budget_overflow";
   return new ProjectionError({ code, message, needed, available, parts });
+}
+
+/** The tokens of the files that must be shown. */
+function filesFrom({ costs, history: { blocks } }: Engine, newest: number): number {
+  const shown = [...costs.headOf(newest), ...[...blocks.keys()].slice(newest)].flatMap((index) =>
+    blocks[index]?.type === "unreadable"
+      ? []
+      : costs.renderedBlock(index, costs.variantFrom(newest, index)).messages.flatMap(messageFiles),
+  );
+  return shown.reduce((sum, file) => sum + fileTokens(file), 0);
 }
 
 function withCommas(tokens: number): string {
