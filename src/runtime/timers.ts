@@ -1,7 +1,7 @@
 import type { RuntimePorts } from "./ports.ts";
 
 /** Timers by name. Setting a timer again replaces it; undefined cancels it. */
-export class Timers<Name extends string> {
+export class Timers<Name> {
   readonly #ports: Pick<RuntimePorts, "after" | "clock">;
   readonly #fire: (name: Name) => void;
   readonly #cancel = new Map<Name, () => void>();
@@ -23,6 +23,10 @@ export class Timers<Name extends string> {
       this.#fire(name);
     };
     this.#cancel.set(name, after(wait, fire));
+  }
+
+  isSet(name: Name): boolean {
+    return this.#cancel.has(name);
   }
 
   clear(): void {

@@ -10,7 +10,7 @@ export interface ThreadChange {
 }
 
 export interface ChangeEventsOptions {
-  readonly ports: Pick<RuntimePorts, "after">;
+  readonly ports: Pick<RuntimePorts, "after" | "clock">;
   readonly threadId: string;
   /** The seq of the first entry to send. */
   readonly fromSeq: number;
@@ -24,12 +24,12 @@ export function changeEvents(store: Pick<ThreadStore, "watch">, options: ChangeE
   const left = new AbortController();
   const ended = AbortSignal.any([signal, left.signal]);
   const encoder = new TextEncoder();
+  const beats = heartbeats(ports);
   const body = new ReadableStream<Uint8Array>({
     async start(controller) {
       const send = (text: string): void => {
         if (!ended.aborted) controller.enqueue(encoder.encode(text));
       };
-      const end = heartbeats(ports, send);
       send(`${STILL_HERE}retry: 1000\n\n`);
       void (async () => {
         try {
@@ -41,11 +41,12 @@ export function changeEvents(store: Pick<ThreadStore, "watch">, options: ChangeE
         } catch {
           // The page connects again, with the id of the last event.
         } finally {
-          end();
+          beats.end();
           if (!left.signal.aborted) controller.close();
         }
       })();
     },
+    pull: beats.begin,
     cancel: () => left.abort(),
   });
   const headers = { "content-type": "text/event-stream", "cache-control": "no-cache", "x-accel-buffering": "no" };

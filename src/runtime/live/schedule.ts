@@ -79,8 +79,10 @@ export function dueTime(rows: Rows): number | undefined {
 /** Whether the inbox has other asks with a time, or other times, than the value. */
 export function hasOtherTimes(live: Rows, rows: readonly Command[]): boolean {
   const now = rows.filter(({ type, body }) => type === "ask" && "at" in body);
-  const known = new Map(timedAsks(live).map(({ id, revision }) => [id, revision]));
-  return now.length !== known.size || now.some(({ id, revision }) => known.get(id) !== revision);
+  const known = timedAsks(live);
+  const isKnown = (row: Command): boolean =>
+    known.some(({ id, revision }) => id === row.id && revision === row.revision);
+  return now.length !== known.length || !now.every(isKnown);
 }
 
 interface Written {

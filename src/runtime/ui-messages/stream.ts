@@ -268,33 +268,19 @@ export function uiMessageStreamResponse(source: UIMessageSource, init: UIMessage
   const headers = new Headers(given);
   for (const [name, value] of Object.entries(HEADERS)) if (!headers.has(name)) headers.set(name, value);
   const chunks = chunksOf(source, options);
-  let waits = false;
-  let end: (() => void) | undefined;
-  const stop = (): void => {
-    end?.();
-    end = undefined;
-  };
+  const beats = heartbeats(systemRuntimePorts);
   const body = new ReadableStream<Uint8Array>({
     start: (controller) => controller.enqueue(encoder.encode(STILL_HERE)),
     async pull(controller) {
-      // One timer for many chunks. It ends when it finds that no reader waits.
-      end ??= heartbeats(systemRuntimePorts, (comment) => {
-        if (waits) controller.enqueue(encoder.encode(comment));
-        else stop();
-      });
-      waits = true;
-      try {
-        const { done, value } = await chunks.next();
-        if (!done) return controller.enqueue(encoded(value));
-        stop();
-        if (value !== INTERRUPTED) controller.enqueue(encoder.encode("data: [DONE]\n\n"));
-        controller.close();
-      } finally {
-        waits = false;
-      }
+      beats.begin(controller);
+      const { done, value } = await chunks.next();
+      if (!done) return controller.enqueue(encoded(value));
+      beats.end();
+      if (value !== INTERRUPTED) controller.enqueue(encoder.encode("data: [DONE]\n\n"));
+      controller.close();
     },
     cancel() {
-      stop();
+      beats.end();
       void chunks.return(undefined); // ends after the next event; no caller waits for that
     },
   });
