@@ -243,6 +243,8 @@ export class EventLog {
   readonly #keeps: (event: AgentEvent) => boolean;
   /** The last keepalive, output and part of one id of each call. It replaces the earlier ones, so that a long request does not grow. */
   readonly #latest = new Map<string, AgentEvent>();
+  /** Parts whose first version is kept too, because others follow it: that is their place on the page. */
+  readonly #places = new Set<string>();
   #closed = false;
   #last: number;
 
@@ -269,13 +271,19 @@ export class EventLog {
   }
 
   #keep(event: AgentEvent): void {
-    this.#kept.push(event);
-    const part = event.kind === "tool_data" ? event.data.id : "";
-    if (part === undefined || !REPLACED.has(event.kind)) return;
-    const call = `${event.kind} ${event.callId} ${event.toolCallId} ${part}`;
-    const before = this.#latest.get(call);
-    if (before !== undefined) this.#kept.splice(this.#kept.lastIndexOf(before), 1);
-    this.#latest.set(call, event);
+    const kept = this.#kept;
+    kept.push(event);
+    const { kind, callId, toolCallId } = event;
+    const isPart = kind === "tool_data";
+    if (!REPLACED.has(kind) || (isPart && event.data.id === undefined)) return;
+    const part = isPart ? JSON.stringify([event.data.type, event.data.id, event.data.transient]) : kind;
+    const key = `${callId} ${toolCallId} ${part}`;
+    const before = this.#latest.get(key);
+    this.#latest.set(key, event);
+    if (before === undefined) return;
+    const at = kept.lastIndexOf(before);
+    if (isPart && at < kept.length - 2 && !this.#places.has(key)) this.#places.add(key);
+    else kept.splice(at, 1);
   }
 
   /** No event follows. */

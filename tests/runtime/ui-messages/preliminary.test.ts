@@ -114,6 +114,23 @@ describe("the parts that a tool writes", () => {
     ]);
   });
 
+  test("have the place of their first version for a late reader too, and a transient one replaces none", async () => {
+    const search = tool(({ write }) => {
+      for (const percent of [10, 20]) write({ type: "data-progress", id: "p", data: percent });
+      write({ type: "data-note", id: "p", data: "between" });
+      for (const percent of [30, 40, 90]) write({ type: "data-progress", id: "p", data: percent });
+      write({ type: "data-progress", id: "p", data: 95, transient: true });
+    });
+    const { server } = await chat(script, { tools: { search } });
+    const request = await server.ask("Go.");
+    await request.result;
+    const events = (await eventsOf(request)).flatMap((event) => (event.kind === "tool_data" ? [event.data.data] : []));
+    expect(events).toEqual([20, "between", 90, 95]);
+    const { message } = await readBySdk(uiMessageStream(request));
+    expect(message.parts).toEqual(toUIMessages(await server.thread()).at(-1)?.parts);
+    expect(message.parts.flatMap((part) => ("data" in part ? [part.data] : []))).toEqual([90, "between"]);
+  });
+
   test("come back once after a restart, also those before a question, and no model is shown them", async () => {
     const store = memoryStore();
     const ask: AnyTool = {

@@ -181,9 +181,11 @@ test("a message is the same streamed and loaded, whatever parts its answers have
   await fc.assert(
     fc.asyncProperty(answers, manner, async ([calling, last], how) => {
       const { server, loaded } = await start([...calling, last], how);
-      const { message, errors } = await readBySdk(uiMessageStream(await server.ask("Go")));
+      const request = await server.ask("Go");
+      const { message, errors } = await readBySdk(uiMessageStream(request));
       expect(errors).toEqual([]);
       expect(message).toEqual(await loaded());
+      expect(await readBySdk(uiMessageStream(request))).toEqual({ message, errors }); // late
       await server.stop();
     }),
     { numRuns: 200 },
