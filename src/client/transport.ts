@@ -4,6 +4,7 @@ import type { STILL_HERE } from "../runtime/heartbeat.ts";
 import type { UIChunk, UIChunk6, UIMessageLike } from "../runtime/ui-messages/message.ts";
 import type { UIClientVersion } from "../runtime/ui-messages/options.ts";
 import { HeddleError } from "../thread/errors.ts";
+import type { OptionNames } from "../thread/options.ts";
 import { AnswerReplay } from "./answer-replay.ts";
 import { ChatStreams } from "./chat-streams.ts";
 
@@ -115,7 +116,25 @@ const SILENCE_MS = 45_000;
 export function chatTransport(options: ChatTransportOptions & { readonly client: 6 }): ThreadTransport<UIChunk6>;
 export function chatTransport(options?: ChatTransportOptions): ThreadTransport;
 export function chatTransport(options: ChatTransportOptions = {}): ThreadTransport {
+  const unknown = Object.keys(options).find((name) => !Object.hasOwn(OPTIONS, name));
+  if (unknown !== undefined) throw noOption(unknown);
   return new HttpTransport(options);
+}
+
+const OPTIONS: OptionNames<ChatTransportOptions> = {
+  api: true,
+  headers: true,
+  body: true,
+  credentials: true,
+  fetch: true,
+  client: true,
+  retryDelayMs: true,
+};
+
+/** Shorter than that of the server's functions, because a page loads it. */
+function noOption(name: string): ChatError {
+  const message = `chatTransport has no option "${name}". It has: ${Object.keys(OPTIONS).join(", ")}.`;
+  return new ChatError({ code: "invalid_options", message });
 }
 
 class HttpTransport implements ThreadTransport {

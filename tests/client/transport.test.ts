@@ -207,3 +207,9 @@ test("a thread of another user is an error of the page, which asks no more", asy
   thread.close();
   expect(calls).toBe(1);
 });
+
+test("an option that chatTransport does not have is refused with the names that it has", () => {
+  const open = () => chatTransport({ apii: "/api/chat" } as object);
+  expect(open).toThrow('chatTransport has no option "apii". It has: api, headers, body,');
+  expect(open).toThrow(expect.objectContaining({ name: "ChatError", code: "invalid_options" }));
+});
