@@ -201,7 +201,7 @@ export function askRefusal(agent: ReactAgent, ask: Ask, requestId: string): Fail
 }
 
 /** Why a request cannot be continued. Only the last one can: a later ask has other words before it. */
-function continueRefusal({ state: { run, last } }: ReactAgent, continues: string): Failure | undefined {
+export function continueRefusal({ state: { run, last } }: ReactAgent, continues: string): Failure | undefined {
   if (run?.requestId === continues) {
     const message = "The request has not ended. Wait for it, or cancel it first.";
     return { code: "request_running", message, retryable: true };

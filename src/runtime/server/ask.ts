@@ -1,3 +1,4 @@
+import { continueRefusal } from "../../agent/react/ask.ts";
 import { isAsk } from "../../agent/react/restore.ts";
 import { runFromAsk } from "../../agent/react/state.ts";
 import type { StoredRequestOptions } from "../../agent/signal.ts";
@@ -10,7 +11,7 @@ import { checkAuthor } from "../author.ts";
 import type { Loop } from "../loop.ts";
 import { askAborted, hasWords } from "../perform/prepare-ask.ts";
 import type { AgentRequest } from "../request/request.ts";
-import { RequestError } from "../request/request-error.ts";
+import { notAccepted, RequestError } from "../request/request-error.ts";
 import { branchOperation } from "./modify.ts";
 import type { AnyAskOptions, AskOptions } from "./options.ts";
 import { findAsk, requestNotFound } from "./past-request.ts";
@@ -63,11 +64,16 @@ export async function continueRequest(loop: Loop, continues: string, options: An
   if (run === undefined) throw requestNotFound(continues);
   if (loop.agent.state.run?.requestId === continues) throw stillRunning(continues); // a queued repetition would wait for its own request
   const { requestId = loop.options.ports.ids("req") } = options;
+  const refusal = continueRefusal(loop.agent, continues);
+  if (refusal !== undefined && !(await isKnown(loop, keys))) throw notAccepted(requestId, refusal);
   const trace = traceOf(loop);
   const given = await continuedValues(loop, run, options);
-  const { mode = run.options.mode } = options;
+  const { mode = run.options.mode, context, tools } = options;
+  // An ask of another process brought none: the functions make them for each of its requests.
+  const { hasContext, askedTools } = run.options;
+  const brought = { context: hasContext ? given.context : context, tools: askedTools ? given.tools : tools };
   const at = timeOfAsk(options.at, loop.options.ports.clock());
-  const stored = await storedOptions({ ...options, ...given, mode }, loop);
+  const stored = await storedOptions({ ...options, ...given, ...brought, mode }, loop);
   // A second call may have been prepared at the same time.
   const isRepeated = keys.length === 0 && at === undefined;
   const same = isRepeated ? (loop.continuing(continues) ?? openRequest(loop, keys, words)) : undefined;
@@ -82,6 +88,12 @@ export async function continueRequest(loop: Loop, continues: string, options: An
     refs,
   };
   return loop.ask(ask, { ...given, output: options.output, signal });
+}
+
+/** Whether the log has an ask with one of these keys. It was accepted then. */
+async function isKnown(loop: Loop, keys: readonly Key[]): Promise<boolean> {
+  for (const [ref, value] of keys) if ((await findAsk(loop, ref, value)) !== undefined) return true;
+  return false;
 }
 
 /** The trace of the caller, for the span of the request. */

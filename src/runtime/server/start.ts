@@ -279,10 +279,9 @@ export async function continuedValues(
   const limit = { ports, timeoutMs, signal };
   const refs = json as Refs; // the refs of the ask
   try {
-    const lacksContext = context === undefined && asked.hasContext === true;
     return {
-      context: lacksContext ? await again("context", limit, () => contextOf(threadId, refs, agent)) : context,
-      tools: tools ?? (asked.askedTools && (await again("tools", limit, () => toolsOf?.(threadId, refs, agent)))),
+      context: context ?? (await again("context", limit, () => contextOf(threadId, refs, agent))),
+      tools: tools ?? (await again("tools", limit, () => toolsOf?.(threadId, refs, agent))),
       headers:
         headers ?? (asked.askedHeaders && (await again("headers", limit, () => headersOf?.(threadId, refs, agent)))),
       model: model ?? (typeof definition.model === "function" ? undefined : asked.model),

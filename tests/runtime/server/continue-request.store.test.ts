@@ -230,6 +230,60 @@ test("options and tools of the ask hold, and are made again by the functions of 
   await on.end(third.stop());
 });
 
+describe("an ask that no caller of this process made is continued with the context and tools of the functions", () => {
+  const posted = { id: "q1", type: "ask", content: "One." };
+  test.each<readonly [string, (host: AgentHost, store: ThreadStore) => Promise<unknown>, object]>([
+    ["posted", (_, store) => store.post("t", posted), { seen: [{ account: "me" }], options: {} }],
+    [
+      "posted with allowed tools, which stay",
+      (_, store) => store.post("t", { ...posted, allowedTools: ["look"] }),
+      { seen: [], options: { allowedTools: ["look"] } },
+    ],
+    [
+      "injected",
+      (host) => host.inject("t", "One.", { id: "q1", source: "monitor", wake: true }),
+      { seen: [{ account: "me" }], options: {} },
+    ],
+  ])("%s", async (_what, send, expected) => {
+    const store = memoryStore();
+    const seen: unknown[] = [];
+    const execute = (_: unknown, { context }: { context: unknown }) => void seen.push(context);
+    const agent = defineAgent({
+      model: scriptedModel([DOWN, { calls: [{ name: "mine" }] }, "Done."]),
+      systemPrompt: ({ account }: { account: string }) => `You serve ${account}.`,
+      tools: { look },
+      modelMaxRetries: 0,
+    });
+    const tools = () => ({ mine: { inputSchema: anything, execute } });
+    const host = AgentHost.create({ agent, store, context: () => ({ account: "me" }), tools: tools as never }); // its context has a type
+    await host.get("t");
+    await send(host, store);
+    await store.outcome("t", "q1");
+    expect((await failureOf(host.result("t", "q1"))).code).toBe("request_failed");
+    const { result, id } = await host.continueRequest("t", "q1");
+    expect((await result).text).toBe("Done.");
+    const entries = (await store.load("t"))?.filterByRef("requestId", id) ?? [];
+    const [options = {}] = entries.flatMap(({ payload }) => ("options" in payload ? [payload["options"]] : []));
+    expect({ seen, options }).toEqual(expected);
+    await host.stop();
+  });
+});
+
+test("a request that a newer one came after is superseded before any value is made for it", async () => {
+  const on = await stage();
+  const made: string[] = [];
+  const script = [DOWN, "Two."];
+  const config = { script, modelMaxRetries: 0, systemPrompt: ({ user }: { user: string }) => user };
+  const server = await on.start(config as never, { context: () => made.push("context") && { user: "me" } } as never);
+  const first = await on.end(server.ask("1?", { context: { user: "ann" } } as never));
+  await on.end(failureOf(first.result));
+  const second = await on.end(server.ask("2?", { context: { user: "ann" } } as never));
+  await on.end(second.result);
+  const refused = await on.end(failureOf(server.continueRequest(first.id, { requestId: "again" })));
+  expect([refused.code, made]).toEqual(["request_superseded", []]);
+  await on.end(server.stop());
+});
+
 describe("continueRequest is refused", () => {
   const codeOf = async (on: Stage, work: Promise<unknown>): Promise<string> => (await on.end(failureOf(work))).code;
 
