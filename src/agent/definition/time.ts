@@ -6,8 +6,8 @@ export type Time = Date | number | string;
 export const TIME_RULE =
   'must be a date, a number of milliseconds above 0, or a text such as "2026-11-24T09:00:00Z" with its time zone';
 
-/** Without a zone the time would depend on the machine. A day without a time is its first moment in UTC. */
-const ISO = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/;
+/** Without a zone the time would depend on the machine, and a day without a time would be one in UTC. */
+const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/;
 
 /** In whole milliseconds since 1970. Undefined for a value that is no time. */
 export function timeOf(given: unknown, now: number): number | undefined {

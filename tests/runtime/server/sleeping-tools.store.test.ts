@@ -207,7 +207,8 @@ test.each([
   ["0 ms", () => sleep(0)],
   ["no number", () => sleep(Number.NaN)],
   ["a text without a time zone", () => sleep("2026-11-24T09:00:00")],
-  ["a day that does not exist", () => sleep("2026-13-01")],
+  ["a day without a time zone", () => sleep("2026-11-24")],
+  ["a day that does not exist", () => sleep("2026-13-01T00:00:00Z")],
   ["a bad date", () => sleep(new Date("then"))],
   ["another wait", () => sleep(5, suspend("Why?"))],
 ])("sleep refuses %s", (_, call) => {
