@@ -6,6 +6,8 @@ export interface ModelPrice {
   readonly output: number;
   /** Input that the provider read from its cache. Default: `input`. */
   readonly cached?: number | undefined;
+  /** Input that the provider wrote to its cache: Anthropic takes 1.25 times `input`. Default: `input`. */
+  readonly cacheWrite?: number | undefined;
 }
 
 /** The usage of one UTC day. Days without usage are left out. */

@@ -30,17 +30,19 @@ export function usageMethods(context: StoreContext): Pick<ThreadStore, "usage"> 
   };
 }
 
+const PRICES = ["input", "output", "cached", "cacheWrite"] as const;
 type PriceOf = (model: string) => ModelPrice | undefined;
 
 function checkPrices(prices: NonNullable<UsageOptions["prices"]>): PriceOf {
   if (!isPlainObject(prices)) throw invalidOption("prices", "a plain object");
   const checked = new Map(
     Object.entries(prices).map(([model, price]): [string, ModelPrice] => {
-      const { input, output, cached = input } = checkOptions(price, ["input", "output", "cached"]);
-      for (const [name, value] of Object.entries({ input, output, cached }))
+      const { input, output, cached = input, cacheWrite = input } = checkOptions(price, PRICES);
+      const all = { input, output, cached, cacheWrite };
+      for (const [name, value] of Object.entries(all))
         if (!(Number.isFinite(value) && value >= 0))
           throw invalidOption(`prices: ${model}: ${name}`, "a number from 0");
-      return [model, { input, output, cached }];
+      return [model, all];
     }),
   );
   return (model) => checked.get(model);
@@ -63,9 +65,11 @@ function modelUsage({ day: _, model, count: calls, ...tokens }: UsageSum, price:
 }
 
 function costOf(
-  { inputTokens, outputTokens, cacheReadTokens }: Omit<UsageSum, "day" | "model" | "count">,
-  { input, output, cached = input }: ModelPrice,
+  { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens }: Omit<UsageSum, "day" | "model" | "count">,
+  { input, output, cached = input, cacheWrite = input }: ModelPrice,
 ): number {
   const full = Math.max(0, inputTokens - cacheReadTokens);
-  return (full * input + cacheReadTokens * cached + outputTokens * output) / 1_000_000;
+  const written = Math.min(full, cacheWriteTokens);
+  const ofCache = cacheReadTokens * cached + written * cacheWrite;
+  return ((full - written) * input + ofCache + outputTokens * output) / 1_000_000;
 }

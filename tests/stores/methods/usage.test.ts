@@ -17,12 +17,22 @@ describe("usage", () => {
     expect(day?.models[2]).not.toHaveProperty("cost");
   });
 
+  test("costs another price for input that was written to the cache, by default that of input", async () => {
+    const store = memoryStore();
+    const usage = { inputTokens: 6_000_000, cacheReadTokens: 1_000_000, cacheWriteTokens: 2_000_000 };
+    for (const model of ["a", "b"]) await store.append("t", answer(model, usage));
+    const price = { input: 4, output: 0, cached: 1 };
+    const [day] = await store.usage({ prices: { a: { ...price, cacheWrite: 5 }, b: price } });
+    expect(day?.models.map(({ cost }) => cost)).toEqual([23, 21]);
+  });
+
   test.each<Parameters<ThreadStore["usage"]>[0]>([
     { since: -1 },
     { until: 0.5 },
     { since: Number.MAX_SAFE_INTEGER },
     { prices: { a: { input: -1, output: 0 } } },
     { prices: { a: { input: 1 } as never } },
+    { prices: { a: { input: 1, output: 1, cacheWrite: Number.NaN } } },
     { prices: [] as never },
     { user: "ada" } as never,
   ])("refuses %j", async (options) => {
