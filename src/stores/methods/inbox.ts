@@ -1,5 +1,5 @@
 import { HeddleError } from "../../thread/errors.ts";
-import { copyJsonObject, isPlainObject, type JsonObject, type JsonValue } from "../../thread/json.ts";
+import { copyJsonObject, copyJsonRepaired, isPlainObject, type JsonObject, type JsonValue } from "../../thread/json.ts";
 import { checkName } from "../../thread/options.ts";
 import { callAborted, untilAborted } from "../abort.ts";
 import type { Command, CommandInput, CommandOutcome, ConsumedCommand, PostedCommand, PostOptions } from "../command.ts";
@@ -205,7 +205,7 @@ function draftCommand(
 ): CommandDraft {
   if (agent !== undefined) checkName("agent", agent);
   if (isPlainObject(command) && command.type === "ask") checkPortable(threadId, command, path);
-  const { id, type, ...body } = copyJsonObject(command, path);
+  const { id, type, ...body } = copyJsonObject(withWords(command, path), path);
   checkName(`${path}.id`, id);
   if (!isType(type)) throw invalidOption(`${path}.type`, "text of 1 to 128 characters without control characters");
   checkBody(threadId, id, body, path, maxChars);
@@ -217,6 +217,12 @@ function draftCommand(
     body,
     agent: agent ?? (type === "ask" && typeof named === "string" ? named : undefined),
   };
+}
+
+/** The words of an ask or a message are repaired, as those of a call of a host. */
+function withWords(command: CommandInput, path: string): CommandInput {
+  const isWords = isPlainObject(command) && ["ask", "steer"].includes(command.type) && command["content"] !== undefined;
+  return isWords ? { ...command, content: copyJsonRepaired(command["content"], `${path}.content`) } : command;
 }
 
 /** Options of an ask that are never stored, so that a posted ask cannot have them. */
