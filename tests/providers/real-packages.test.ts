@@ -64,6 +64,21 @@ test.each(["openai-chat", "openai-responses"] as const)(
   },
 );
 
+test.each(["anthropic", "openai-responses"] as const)(
+  "%s: a call keeps its name, whatever the model calls",
+  async (api) => {
+    const names = ["__proto__", "constructor", "toString", "weather"];
+    const sent = names.map((name, index) => {
+      const id = `call_${index}`;
+      const call = { role: "assistant", content: "", toolCalls: [{ id, name, arguments: {} }] } as const;
+      return [call, { role: "tool", toolCallId: id, name, content: "Unknown tool.", isError: true } as const] as const;
+    });
+    const wire = await wireOfPackage(capture, api, [{ role: "user", content: "Hi" }, ...sent.flat()], tools);
+    const shown = [...JSON.stringify(wire["messages"] ?? wire["input"]).matchAll(/"name":("[^"]*"|\{\})/g)];
+    expect(shown.map(([, name]) => name)).toEqual(['"__proto___"', '"constructor_"', '"toString_"', '"weather"']);
+  },
+);
+
 test("cache breakpoints: the prompt gets them where toAnthropic puts them", async () => {
   const property = fc.asyncProperty(legalList, fc.nat(12), async (messages, stablePrefix) => {
     // Without text behind calls: the package moves it after the breakpoints were placed.

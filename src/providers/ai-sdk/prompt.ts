@@ -107,7 +107,7 @@ function messageOf(message: Message, { provider, stored }: AISDKOptions): AISDKM
     case "assistant": {
       const parts = assistantParts(message);
       const kept = provider === undefined ? parts : readableFor(parts, provider, stored);
-      return { role: "assistant", content: kept.flatMap(assistantPart) };
+      return { role: "assistant", content: kept.flatMap((part) => assistantPart(part, provider)) };
     }
     case "tool":
       return { role: "tool", content: [toolResult(message, provider)] };
@@ -206,7 +206,7 @@ function parsedUrl(url: string): URL {
   }
 }
 
-function assistantPart(part: AssistantPart): readonly AISDKAssistantPart[] {
+function assistantPart(part: AssistantPart, provider: AISDKOptions["provider"]): readonly AISDKAssistantPart[] {
   switch (part.type) {
     case "text":
       return [textPart(part)];
@@ -215,7 +215,8 @@ function assistantPart(part: AssistantPart): readonly AISDKAssistantPart[] {
     case "thinking":
       return [{ type: "reasoning", text: part.text, ...optionsOf(part) }];
     case "call": {
-      const { id: toolCallId, name: toolName, arguments: input } = part.call;
+      const { id: toolCallId, name, arguments: input } = part.call;
+      const toolName = sentName(name, provider);
       return [
         { type: "tool-call", toolCallId, toolName, input: thaw(argumentsObject(input)), ...optionsOf(part.call) },
       ];
@@ -239,12 +240,18 @@ function assistantPart(part: AssistantPart): readonly AISDKAssistantPart[] {
   }
 }
 
+/** The packages of Anthropic and OpenAI look a name up in a plain object, and would send a field of every object in its place. */
+function sentName(name: string, provider: AISDKOptions["provider"]): string {
+  return name in Object.prototype && (provider === "anthropic" || provider === "openai") ? `${name}_` : name;
+}
+
 function isKind(kind: unknown): kind is `${string}.${string}` {
   return typeof kind === "string" && kind.includes(".");
 }
 
 function toolResult(message: ToolMessage, provider: AISDKOptions["provider"]): AISDKToolResult {
-  const { toolCallId, name: toolName } = message;
+  const { toolCallId, name } = message;
+  const toolName = sentName(name, provider);
   return { type: "tool-result", toolCallId, toolName, output: outputOf(message, provider), ...optionsOf(message) };
 }
 
