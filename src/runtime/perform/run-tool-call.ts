@@ -13,7 +13,7 @@ import { hookAnswer } from "../time-limits.ts";
 import { approvalNeeded } from "../tools/approval.ts";
 import { receiverOf } from "../tools/handoff.ts";
 import { runLimited } from "../tools/limits.ts";
-import { abortedAnswer, errorAnswer, withheldAnswer } from "../tools/outcome.ts";
+import { abortedAnswer, errorAnswer, withheldAnswer, withPartialOutput } from "../tools/outcome.ts";
 import { shownContent } from "../tools/result.ts";
 import { runTool } from "../tools/run-tool.ts";
 import { checkArguments } from "../tools/validate.ts";
@@ -202,12 +202,12 @@ async function shownOutcome(
   const { afterToolCall } = scene.definition;
   const more = { ...(partial && { partial }), ...(details !== undefined && { details }) };
   const outcome: ToolOutcome = { content, isError, ...more };
-  if (afterToolCall === undefined) return outcome;
+  if (afterToolCall === undefined) return withPartialOutput(outcome);
   try {
     const { call, requestId } = directive;
     const limit = hookLimitOf(scene, request);
     const shown = await hookAnswer(limit, AFTER, () => afterToolCall(call, outcome, scene.scope(requestId)));
-    return { ...shownContent(shown, outcome), ...more };
+    return withPartialOutput({ ...shownContent(shown, outcome), ...more });
   } catch (error) {
     if (!request.abort.signal.aborted) scene.onError(error, { ...originOf(scene, directive), code: AFTER.code });
     const kept = { details: content as JsonValue, ...more }; // text or parts, which are JSON

@@ -1,8 +1,9 @@
 import { ToolError } from "../../agent/definition/errors.ts";
 import type { ChildAsk, Tools } from "../../agent/definition/tool.ts";
-import type { Failure } from "../../agent/signal.ts";
+import type { Failure, ToolOutcome } from "../../agent/signal.ts";
 import { describe, type JsonValue } from "../../thread/json.ts";
 import type { Content } from "../../thread/message.ts";
+import { parseStructure } from "../../thread/messages/to-messages.ts";
 import type { StopReason } from "./limits.ts";
 import { fieldOf } from "./schemas.ts";
 
@@ -49,11 +50,22 @@ const PARTIAL: { readonly [Reason in StopReason]: string } = {
 
 /** The last output of a stopped tool, with a note that gives the model the reason. */
 export function partialAnswer(answer: ToolAnswer, partial: StopReason): ToolAnswer {
-  const note = `[Partial result: ${PARTIAL[partial]}.]`;
+  const note = `${NOTE}${PARTIAL[partial]}.]`;
   const { content } = answer;
   const noted: Content =
     typeof content === "string" ? `${content}\n${note}` : [...content, { type: "text", text: note }];
   return { ...answer, content: noted, partial };
+}
+
+const NOTE = "[Partial result: ";
+
+/** An output of a stopped tool that is an object or a list stays one on the page, so it is kept without the note too. */
+export function withPartialOutput(outcome: ToolOutcome): ToolOutcome {
+  const { content, partial, details } = outcome;
+  if (partial === undefined || details !== undefined || typeof content !== "string") return outcome;
+  const [text = ""] = content.split(`\n${NOTE}`);
+  const output = parseStructure(text);
+  return output === undefined ? outcome : { ...outcome, details: output };
 }
 
 const NAMES = 50;

@@ -75,6 +75,40 @@ describe("the values that a tool yields", () => {
     expect(outputs).toEqual([{ output: { found: 2 } }]); // the one after the stop is only the result
     const result = (await on.log()).find(({ payload }) => payload["role"] === "tool");
     expect(result?.payload).toMatchObject({ partial: "cancelled", content: expect.stringContaining('{"found":3}') });
+    const { message } = await readBySdk(uiMessageStream(request, { thread: () => server.thread() }));
+    const output = { state: "output-available", output: { found: 3 } }; // as the preliminary ones, and without the note
+    expect(message.parts).toContainEqual(expect.objectContaining(output));
+    expect(toUIMessages(await server.thread()).at(-1)?.parts).toContainEqual(expect.objectContaining(output));
+  });
+
+  test.each([
+    ["an object", { found: 1 }, undefined, { found: 1 }],
+    ["an object that afterToolCall has changed", { found: 1 }, { found: 2 }, { found: 2 }],
+    ["a text", "one", undefined, expect.stringMatching(/^one\n\[Partial result: /)],
+    ["its own details", ok({ found: 1 }, { details: 7 }), undefined, 7],
+  ])("of a tool that takes too long are on the page as %s", async (_, value, changed, output) => {
+    const on = await stage();
+    const endless: AnyTool = {
+      inputSchema: anything,
+      timeoutMs: 1_000,
+      async *execute(_input: object, { abortSignal }: ToolOptions) {
+        yield value;
+        await new Promise((resolve) => abortSignal.addEventListener("abort", resolve));
+      },
+    };
+    const afterToolCall = (_call: unknown, result: { readonly content: unknown }) => {
+      const content = String(result.content).replace(JSON.stringify(value), JSON.stringify(changed ?? value));
+      return { ...result, content };
+    };
+    const server = await on.start({ script, tools: { search: endless }, toolMaxRetries: 0, afterToolCall });
+    const request = await on.end(server.ask("Go."));
+    await on.end(request.result);
+    const outputs = toUIMessages(await server.thread()).flatMap(({ parts }) =>
+      parts.flatMap((part) => ("output" in part ? [part.output] : [])),
+    );
+    expect(outputs).toEqual([output]);
+    const result = (await on.log()).find(({ payload }) => payload["role"] === "tool");
+    expect(JSON.stringify(result?.payload["content"])).toContain("[Partial result: ");
   });
 });
 
