@@ -209,7 +209,7 @@ test("a thread of another user is an error of the page, which asks no more", asy
 });
 
 test("an option that chatTransport does not have is refused with the names that it has", () => {
-  const open = () => chatTransport({ apii: "/api/chat" } as object);
-  expect(open).toThrow('chatTransport has no option "apii". It has: api, headers, body,');
+  const open = () => chatTransport({ url: "/api/chat" } as object);
+  expect(open).toThrow('chatTransport has no option "url". It has: api, headers, body,');
   expect(open).toThrow(expect.objectContaining({ name: "ChatError", code: "invalid_options" }));
 });
