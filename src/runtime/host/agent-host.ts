@@ -70,6 +70,7 @@ import { agentsOf, askedAgent, chooseAgent, type HostAgents, isWithoutAgent, las
 import { type CallHere, type CommandPlace, ThreadCommands } from "./thread-commands.ts";
 import { type Target, targetOf } from "./thread-token.ts";
 import { titleWriter } from "./titles.ts";
+import type { Gate } from "./worker.ts";
 
 /** A call that starts a request. */
 interface RequestCall<Agent extends AnyAgent> {
@@ -167,8 +168,8 @@ export class AgentHost<Agent extends AnyAgent = AnyAgent> extends ThreadCommands
     return this.#threads.busy;
   }
   /** Starts a thread whose claim this process has. `agent`: the one that the store knows. */
-  protected startTaken(threadId: string, agent: string | undefined): Promise<unknown> {
-    return this.#takeovers.start(threadId, agent);
+  protected startTaken(threadId: string, agent: string | undefined, gate: object | undefined): Promise<unknown> {
+    return this.#takeovers.start(threadId, agent, gate as Gate | undefined); // it is no public type
   }
   protected reportTaken(threadId: string, error: unknown): void {
     this.#takeovers.report(threadId, error);

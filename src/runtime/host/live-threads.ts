@@ -31,6 +31,7 @@ import {
   type ThreadAgent,
   waitingAgent,
 } from "./thread-agent.ts";
+import type { Gate } from "./worker.ts";
 
 const IDLE_MS = 10_000;
 /** How long the store has to end the lease when the host stops. */
@@ -95,8 +96,10 @@ export interface Used<Agent extends AnyAgent> {
 }
 
 type Start<Agent extends AnyAgent> = Pick<ServerOptions<Agent>, "claimWaitMs"> &
-  Pick<StartHooks, "first"> &
-  Omit<HostGetOptions<AgentContext<Agent>>, "signal">;
+  Pick<StartHooks, "first"> & { readonly gate?: Gate | undefined } & Omit<
+    HostGetOptions<AgentContext<Agent>>,
+    "signal"
+  >;
 
 /** The live threads of a host. A thread is started for its first caller, and released when it is idle. */
 export class LiveThreads<Agent extends AnyAgent> {
@@ -243,7 +246,7 @@ export class LiveThreads<Agent extends AnyAgent> {
   }
 
   /** Claims the thread without waiting, and resumes its request. Without one, the time of the thread held no longer. */
-  takeOver(threadId: string, agent?: string): Promise<AgentRequest | undefined> {
+  takeOver(threadId: string, start: Pick<Start<Agent>, "agent" | "gate"> = {}): Promise<AgentRequest | undefined> {
     const isLive = this.live(threadId) !== undefined; // otherwise the start may close the request, as failed
     const taken = async ({ loop }: Used<Agent>) => {
       const last = loop.request(loop.live.request?.id ?? "");
@@ -251,7 +254,7 @@ export class LiveThreads<Agent extends AnyAgent> {
       if (request === undefined) await reschedule(loop);
       return request;
     };
-    return this.use(threadId, taken, { claimWaitMs: 0, ...(agent !== undefined && { agent }) });
+    return this.use(threadId, taken, { claimWaitMs: 0, ...start });
   }
 
   /** After a change of its inbox. With another time of an ask, the thread is due at another time, also when it is not live. */
@@ -338,7 +341,7 @@ export class LiveThreads<Agent extends AnyAgent> {
     threadId: string,
     live: Live<Agent>,
     agent: Agent,
-    { claimWaitMs, context, tools, first: instead }: Start<Agent>,
+    { claimWaitMs, context, tools, first: instead, gate }: Start<Agent>,
   ): Promise<AgentServer<Agent>> {
     live.agent = agent;
     live.isPatient = claimWaitMs === undefined;
@@ -363,6 +366,14 @@ export class LiveThreads<Agent extends AnyAgent> {
       if (asked !== undefined && asked.name !== agent.name) throw agentMismatch(threadId, asked.name, agent.name, true);
       return instead?.(of);
     };
+    // The start uses the thread, and it was allowed. A thread that a caller uses keeps its asks.
+    const isUsed = (): boolean => live.users > 0 || live.hosted.some(({ isWatched }) => isWatched);
+    const mayBegin: StartHooks["mayBegin"] = async () => {
+      const ms = isUsed() ? undefined : await gate?.waitMs();
+      if (ms === undefined || isUsed()) return undefined;
+      this.#release(threadId, live, { graceMs: 0 }, () => gate?.giveBack(ms));
+      return new Promise<never>(() => undefined); // the release ends the wait
+    };
     // A thread that runs nothing is released for the process that asks: that process then has the stream of the answer.
     const answerCall: StartHooks["answerCall"] = async (call, perform) => {
       const mayRelease = call.method === "ask" || call.method === "continueRequest";
@@ -377,7 +388,7 @@ export class LiveThreads<Agent extends AnyAgent> {
     const shared = { lease, modelPlaces: this.#modelPlaces, agents: this.#agents };
     const server = AgentServer.open<Agent>(
       { ...this.#options, ...own, agent, threadId, signal: live.wanted.signal },
-      { lost, opened, listen, wake, sent, first, registered, became, answerCall, ...shared },
+      { lost, opened, listen, wake, sent, first, mayBegin, registered, became, answerCall, ...shared },
     );
     server.catch(() => {
       if (this.#live.get(threadId) === live) this.#live.delete(threadId); // the next caller tries again
@@ -424,7 +435,7 @@ export class LiveThreads<Agent extends AnyAgent> {
     this.#due.set(threadId, at === undefined || at > now ? at : now + leaseTtlMs);
   }
 
-  #release(threadId: string, live: Live<Agent>, options: StopOptions): void {
+  #release(threadId: string, live: Live<Agent>, options: StopOptions, then?: () => Promise<void> | undefined): void {
     if (this.#live.get(threadId) !== live) return;
     live.keep();
     this.#live.delete(threadId);
@@ -432,6 +443,7 @@ export class LiveThreads<Agent extends AnyAgent> {
     if (live.registered.size > 0) this.#registered.set(threadId, live.registered);
     const left = Promise.resolve(live.server)
       .then((server) => server?.stop(options))
+      .then(then)
       .catch(() => undefined) // it never started, or the store is closed: there is nothing to release
       .finally(() => this.#leaving.delete(threadId));
     this.#leaving.set(threadId, left);

@@ -89,8 +89,9 @@ export interface WorkOptions {
    */
   readonly version?: number | undefined;
   /**
-   * Asked before a thread starts, for budgets: true, or a time before which it does not start. With false it is asked again
-   * after a minute. Not asked for asks that this process makes itself. Default: all start.
+   * Asked before a thread starts, and before each further ask that it takes from its inbox, for budgets: true, or a time before
+   * which it does not start. With false it is asked again after a minute. Not asked for asks that this process makes itself.
+   * Default: all start.
    */
   readonly mayStart?: ((thread: WaitingThread) => boolean | Date | Promise<boolean | Date>) | undefined;
   /** When it aborts, the host takes no more threads. Those that run continue, and the limits stay. Default: until `stop`. */

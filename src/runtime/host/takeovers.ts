@@ -10,7 +10,7 @@ import type { DueThreads } from "./due-threads.ts";
 import type { LiveThreads } from "./live-threads.ts";
 import type { HostOptions, WorkOptions } from "./options.ts";
 import { type HostAgents, isOfAnotherHost, isWithoutAgent } from "./thread-agent.ts";
-import { type Working, working } from "./worker.ts";
+import { type Gate, type Working, working } from "./worker.ts";
 
 const STARTS_AT_ONCE = 100;
 /** The shortest time between two attempts to claim a thread. */
@@ -50,7 +50,7 @@ export class Takeovers<Agent extends AnyAgent> {
       ...{ leases, runnable, lease, holder, ports, stopped, agents },
       busy: () => threads.busy,
       storeOf: () => store,
-      start: ({ threadId, agent }) => this.start(threadId, agent),
+      start: ({ threadId, agent }, gate) => this.start(threadId, agent, gate),
       failed: ({ threadId }, error) => this.report(threadId, error),
     });
   }
@@ -66,13 +66,13 @@ export class Takeovers<Agent extends AnyAgent> {
   }
 
   /** Starts a thread whose claim this process has. `agent`: the one that the store knows. */
-  async start(threadId: string, agent: string | undefined): Promise<unknown> {
+  async start(threadId: string, agent: string | undefined, gate: Gate | undefined): Promise<unknown> {
     const { threads } = this.#parts;
     try {
-      return await threads.takeOver(threadId);
+      return await threads.takeOver(threadId, { gate });
     } catch (error) {
       if (agent === undefined || !isWithoutAgent(error)) throw error;
-      return await threads.takeOver(threadId, agent); // the first ask is a row, and its post names the agent
+      return await threads.takeOver(threadId, { agent, gate }); // the first ask is a row, and its post names the agent
     }
   }
 

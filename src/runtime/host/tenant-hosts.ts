@@ -10,7 +10,7 @@ import { AgentHost } from "./agent-host.ts";
 import { endLease, type SharedParts } from "./live-threads.ts";
 import type { HostOptions, TenantHostsOptions, TenantWorkOptions } from "./options.ts";
 import { agentsOf } from "./thread-agent.ts";
-import { type Working, working } from "./worker.ts";
+import { type Gate, type Working, working } from "./worker.ts";
 
 /**
  * A host for each tenant of a database, in one process: with one lease, one worker, and limits for all of them together.
@@ -86,7 +86,7 @@ export class TenantHosts<Agent extends AnyAgent = AnyAgent> implements AsyncDisp
       holder: this.#options.holder ?? "",
       busy: () => [...this.#hosts.values()].reduce((sum, { running }) => sum + running, 0),
       storeOf: (tenant) => this.#of(tenant).store,
-      start: (thread) => this.#of(thread.tenant).start(thread),
+      start: (thread, gate) => this.#of(thread.tenant).start(thread, gate),
       failed: (thread, error) => this.#of(thread.tenant).report(thread, error),
     });
   }
@@ -114,8 +114,8 @@ class TenantHost<Agent extends AnyAgent> extends AgentHost<Agent> {
     return this.busy;
   }
 
-  start({ threadId, agent }: TakenThread): Promise<unknown> {
-    return this.startTaken(threadId, agent);
+  start({ threadId, agent }: TakenThread, gate: Gate | undefined): Promise<unknown> {
+    return this.startTaken(threadId, agent, gate);
   }
 
   report({ threadId }: TakenThread, error: unknown): void {

@@ -43,9 +43,17 @@ interface WorkerOptions extends Pick<WorkOptions, "version" | "mayStart" | "sign
   readonly busy: () => number;
   readonly storeOf: (tenant: string) => ThreadStore;
   /** Starts a thread whose claim this process has. */
-  readonly start: (thread: TakenThread) => Promise<unknown>;
+  readonly start: (thread: TakenThread, gate: Gate | undefined) => Promise<unknown>;
   /** A thread was not started, and no other attempt will help. */
   readonly failed: (thread: TakenThread, error: unknown) => void;
+}
+
+/** Holds back the asks that a taken thread begins by itself. */
+export interface Gate {
+  /** Asks `mayStart`: how long the thread waits. Undefined: its next ask begins. */
+  readonly waitMs: () => Promise<number | undefined>;
+  /** The released thread is not due before this time. */
+  readonly giveBack: (ms: number) => Promise<void>;
 }
 
 /** A worker, and the places of the process for model calls. */
@@ -138,25 +146,25 @@ class Worker {
 
   /** The thread, if it may start now. Otherwise it is given back. */
   async #mayStart(taken: TakenThread): Promise<TakenThread | undefined> {
-    const { mayStart, failed } = this.#options;
-    if (mayStart === undefined) return taken;
-    try {
-      const ms = await this.#waitMs(taken, mayStart);
-      if (ms === undefined) return taken;
-      await this.#giveBack(taken, ms);
-    } catch (error) {
-      failed(taken, error);
-      await this.#giveBack(taken, POSTPONE_MS).catch(() => undefined); // the claim ends with the lease
-    }
+    const ms = await this.#waitMs(taken);
+    if (ms === undefined) return taken;
+    await this.#giveBack(taken, ms).catch(() => undefined); // the claim ends with the lease
     return undefined;
   }
 
-  /** How long the thread waits; undefined: it may start. A budget that cannot be read is an error, not a refusal. */
-  async #waitMs(
-    { tenant, threadId, agent }: TakenThread,
-    mayStart: NonNullable<WorkOptions["mayStart"]>,
-  ): Promise<number | undefined> {
-    const { ports } = this.#options;
+  /** How long the thread waits; undefined: it may start. A budget that cannot be read is reported, and read again later. */
+  async #waitMs(taken: TakenThread): Promise<number | undefined> {
+    try {
+      return await this.#askedMs(taken);
+    } catch (error) {
+      this.#options.failed(taken, error);
+      return POSTPONE_MS;
+    }
+  }
+
+  async #askedMs({ tenant, threadId, agent }: TakenThread): Promise<number | undefined> {
+    const { ports, mayStart } = this.#options;
+    if (mayStart === undefined) return undefined;
     try {
       const asked = Promise.resolve({ tenant, threadId, agent }).then(mayStart);
       if (!(await inTime(ports, MAY_START_MS, asked))) throw new Error(`It did not answer within ${MAY_START_MS} ms.`);
@@ -173,9 +181,13 @@ class Worker {
   }
 
   async #start(taken: TakenThread): Promise<void> {
-    const { start, stopped, failed } = this.#options;
+    const { start, stopped, failed, mayStart } = this.#options;
+    const gate = mayStart && {
+      waitMs: () => this.#waitMs(taken),
+      giveBack: (ms: number) => this.#giveBack(taken, ms),
+    };
     try {
-      await start(taken);
+      await start(taken, gate);
     } catch (error) {
       if (stopped.aborted || ThreadHeldError.isInstance(error)) return; // the end of the lease ends the claim
       const isRetried = HeddleError.isInstance(error) && error.retryable;

@@ -193,6 +193,8 @@ export interface ThreadOptions {
   readonly modelPlaces?: (() => ModelPlaces | undefined) | undefined;
   /** Absent where no host serves the thread. */
   readonly handOff?: OtherAgents | undefined;
+  /** Resolves when an ask without a caller in this process may begin. Undefined: at once. */
+  readonly mayBegin?: (() => Promise<void>) | undefined;
   /** Called when another process holds the thread or the store is closed, so that this process can do nothing more. */
   readonly lost: (error: unknown) => void;
 }

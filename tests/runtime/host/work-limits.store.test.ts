@@ -160,6 +160,73 @@ describe.each(DATABASES)("a host that works, on %s,", (_name, open) => {
     await at.end(host.stop());
   });
 
+  test("asks again before each further ask of a thread, and gives it back with the rest", async () => {
+    const at = await world();
+    let [asked, left] = [0, 3];
+    const host = at.host({ agent: agentOf(["1.", "2.", "3.", "4.", "5."], { onRequestEnd: () => void left-- }) });
+    for (let n = 1; n <= 5; n++) await at.store.post("a", { id: `ask_${n}`, type: "ask", content: `${n}?` });
+    const waiting = async () => (await at.store.pending("a")).filter(({ type }) => type === "ask").map(({ id }) => id);
+    host.work({ mayStart: () => ++asked > 0 && left > 0 });
+    await pass(at, 10_000);
+    expect([asked, await waiting(), host.size, await at.isFree("a")]).toEqual([4, ["ask_4", "ask_5"], 0, true]);
+    left = 1;
+    await pass(at, 62_000);
+    expect([asked, await waiting()]).toEqual([6, ["ask_5"]]);
+    left = 9;
+    await pass(at, 62_000);
+    expect([asked, await waiting()]).toEqual([7, []]);
+    expect(at.warnings).toEqual([]);
+    await at.end(host.stop());
+  });
+
+  test("asks before an ask that waits behind a request which is resumed", async () => {
+    const at = await world();
+    const dead = at.host({ agent: agentOf([{ hang: true }]), holder: "dead" });
+    await at.end(dead.ask("a", "1?", { requestId: "one" }));
+    await at.store.post("a", { id: "two", type: "ask", content: "2?" });
+    await at.end(dead.stop({ graceMs: 0 }));
+    const answers = [true, false];
+    const host = at.host({ agent: agentOf(["1.", "2."]) });
+    host.work({ mayStart: () => answers.shift() ?? true });
+    await pass(at, 10_000);
+    expect((await at.store.pending("a")).map(({ id }) => id)).toEqual(["two"]);
+    await pass(at, 62_000);
+    expect(await at.store.pending("a")).toEqual([]);
+    await at.end(host.stop());
+  });
+
+  test.each([
+    ["while its thread runs", 100],
+    ["when its thread was given back", 5_000],
+  ])("does not hold back an ask of a caller in this process, %s, nor what waits before it", async (_what, ms) => {
+    const at = await world();
+    const { seen, script } = recorded(at, 1_000);
+    const host = at.host({ agent: agentOf(script("host", 3), { busy: "queue" }) });
+    for (const id of ["one", "two"]) await at.store.post("a", { id, type: "ask", content: "Go." });
+    const answers = [true];
+    host.work({ mayStart: () => answers.shift() ?? false });
+    await pass(at, ms);
+    const asked = host.ask("a", "Mine.");
+    await pass(at, 5_000);
+    expect((await at.end((await at.end(asked)).result)).text).toBe("Done.");
+    expect([seen.calls.length, await at.store.pending("a")]).toEqual([3, []]);
+    await at.end(host.stop());
+  });
+
+  test("warns once when it fails before a further ask, and asks again after a minute", async () => {
+    const at = await world();
+    const answers = [() => true, () => 1 as never, () => true];
+    const host = at.host({ agent: agentOf(["1.", "2."]) });
+    for (const id of ["one", "two"]) await at.store.post("a", { id, type: "ask", content: "Go." });
+    host.work({ mayStart: () => answers.shift()?.() ?? true });
+    await pass(at, 10_000);
+    expect(at.warnings).toEqual([expect.stringContaining("mayStart failed")]);
+    expect((await at.store.pending("a")).map(({ id }) => id)).toEqual(["two"]);
+    await pass(at, 62_000);
+    expect(await at.store.pending("a")).toEqual([]);
+    await at.end(host.stop());
+  });
+
   test.each([
     ["is released after it", {}],
     ["has an ask for later", { at: 3_600_000 }],
