@@ -279,17 +279,34 @@ export function withTools(own: ToolFacts, more: ToolFacts | undefined): ToolFact
 }
 
 /** The agent accepted or refused the ask, or the decision failed. */
-export function askDecided(decision: Decision, { performed }: Turn, outcome: { readonly error?: unknown }): Decision {
+export function askDecided(
+  decision: Decision,
+  { performed, signal }: Turn,
+  outcome: { readonly error?: unknown },
+): Decision {
   const [ask, ...others] = decision.live.asks;
   if (ask === undefined) return decision;
   const left = update(decision, { asks: others, isAsking: false });
   const refused = performed.find(({ type }) => type === "emit_request_error");
-  if ("error" in outcome) return refuseAsk(left, ask, outcome.error);
+  if ("error" in outcome) return refuseAsk(withPrompt(left, signal), ask, outcome.error);
   if (refused?.type === "emit_request_error") return refuseAsk(left, ask, notAccepted(ask.requestId, refused.failure));
   // The ask is in the log. Its request may have failed here before it was opened.
   const { live } = left;
   if (live.request?.id !== ask.requestId) return refuseAsk(left, ask, endOfRequest(live, ask.requestId));
   return settleSame(left, ask, {});
+}
+
+/** After a failed write the log may have the ask. Then it is resumed with this prompt. */
+function withPrompt(decision: Decision, signal: Turn["signal"]): Decision {
+  const { agent, broken } = decision.live;
+  if (broken === undefined || signal.type !== "ask") return decision;
+  return update(decision, { agent: { ...agent, flight: { ...agent.flight, systemPrompt: signal.systemPrompt } } });
+}
+
+/** Whether the log may have the ask, and the request is resumed when the store is back. Otherwise its caller asks again. */
+function mayResume({ broken, given, agent }: Live, { requestId, keys }: QueuedAsk): boolean {
+  const isAway = broken?.suspension?.reason === "store" && given?.requestId === requestId;
+  return isAway && (keys.length > 0 || agent.state.run?.requestId === requestId);
 }
 
 type AskAnswer = { readonly error?: unknown };
@@ -321,7 +338,7 @@ function answerSame(
 export function refuseAsk(decision: Decision, ask: QueuedAsk, error: unknown): Decision {
   const { live } = decision;
   const { requestId } = ask;
-  const isOther = live.request?.id !== requestId;
+  const isOther = live.request?.id !== requestId && !mayResume(live, ask);
   const forgotten = isOther
     ? effects(removeRequestTools(decision, requestId), { type: "forget", requestId })
     : decision;
@@ -372,6 +389,9 @@ function queued({ asks, isAsking }: Live): readonly QueuedAsk[] {
 /** The error for an ask that is in the log but that this process cannot run. */
 function endOfRequest(live: Live, requestId: string): Error {
   const { broken } = live;
-  const isFailed = broken !== undefined && broken.suspension === undefined;
-  return isFailed ? requestFailed(requestId, broken.failure) : requestSuspended(requestId, suspensionIn(live));
+  if (broken === undefined) return requestSuspended(requestId, suspensionIn(live));
+  const { failure, error: cause, suspension } = broken;
+  return suspension === undefined
+    ? requestFailed(requestId, failure)
+    : requestSuspended(requestId, suspension, { failure, cause });
 }

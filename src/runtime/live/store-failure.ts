@@ -5,7 +5,7 @@ import { failureOf, RequestError } from "../request/request-error.ts";
 import { currentRequest, effects, followedBy, update, updateRequest, wait } from "./decision.ts";
 import { inboxRead } from "./inbox.ts";
 import type { Command, Hold } from "./live.ts";
-import { openRequest, removeRequestTools, suspendRequest, suspensionIn } from "./request-state.ts";
+import { forgetRequest, openRequest, removeRequestTools, suspendRequest, suspensionIn } from "./request-state.ts";
 import type { Decision, LiveSignal } from "./signal.ts";
 import { nextEventSeq } from "./thread-metadata.ts";
 
@@ -98,27 +98,29 @@ const MAX_RESUMES = 3;
 
 /** Reloads the log, then decides the signals `after`. */
 export function restore(decision: Decision, ...after: readonly Command[]): Decision {
-  const { broken, request, recover, resumes } = decision.live;
-  const mayResume = broken?.suspension !== undefined && request !== undefined && recover !== "fail";
-  const count = resumes.of === request?.id ? resumes.count + 1 : 1;
+  const { broken, given, request, recover, resumes } = decision.live;
+  const of = given?.requestId ?? request?.id;
+  const mayResume = broken?.suspension !== undefined && of !== undefined && recover !== "fail";
+  const count = resumes.of === of ? resumes.count + 1 : 1;
   const isResuming = mayResume && count <= MAX_RESUMES;
-  const counted = mayResume ? update(decision, { resumes: { of: request.id, count } }) : decision;
+  const counted = mayResume ? update(decision, { resumes: { of, count } }) : decision;
   const off = effects(counted, { type: "timer", name: "reload", ms: undefined });
   return wait(off, { type: "restore", isResuming, after }, (id) => ({ type: "restore", id, confirm: isResuming }));
 }
 
 /** The log was reloaded. A suspended request is resumed; a failed one is closed in the log. */
 export function restored(
-  decision: Decision,
+  before: Decision,
   { isResuming, after }: Extract<Hold, { type: "restore" }>,
   { agent: fresh, rows }: Extract<LiveSignal, { type: "restored" }>,
   threadId: string,
 ): Decision {
+  const { run } = fresh.state;
+  const decision = withoutUnwritten(before, run?.requestId);
   const { live } = decision;
   const { broken, request } = live;
   if (broken === undefined) return decision;
   if (broken.isPermanent) return refuse(decision, after, broken.error);
-  const { run } = fresh.state;
   // The agent emits the end of a run that it knows, even if the log has that end already.
   const isOver = request !== undefined && request.phase !== "over" && run?.runId !== request.runId;
   const { systemPrompt, steers, deferred } = live.agent.flight;
@@ -135,7 +137,8 @@ export function restored(
   const deleted = isDeleted(broken.error) ? failure : undefined;
   const read = (before: Decision): Decision => inboxRead(before, rows, { threadId, isFolded: true, deleted });
   if (run !== undefined) {
-    const isKnown = request?.id === run.requestId; // a caller without a request object asks again
+    // Otherwise its ask had no key, so its caller asks again.
+    const isKnown = request?.id === run.requestId || live.given?.requestId === run.requestId;
     const resume: Signal =
       isResuming && isKnown
         ? { type: "resume", continued: true, ...(systemPrompt !== undefined && { systemPrompt }) }
@@ -152,6 +155,15 @@ export function restored(
     { type: "close_request", failure, cause: request.thrown?.error },
     ...after,
   );
+}
+
+/** Removes the values of an ask that the log does not have. */
+function withoutUnwritten(decision: Decision, open: string | undefined): Decision {
+  const { given, request } = decision.live;
+  if (given === undefined || given.requestId === open || given.requestId === request?.id) return decision;
+  const forgotten = removeRequestTools(forgetRequest(decision, given.requestId), given.requestId);
+  const { agent } = forgotten.live;
+  return update(forgotten, { agent: { ...agent, flight: { ...agent.flight, systemPrompt: undefined } } });
 }
 
 /** Rejects the callers that waited for the log. */

@@ -383,6 +383,47 @@ describe("a request whose store was away", () => {
     expect(events(closed)).toContain("request_failed");
   });
 
+  test("before its ask was stored is resumed with the values of its caller", () => {
+    const given = { systemPrompt: "In verse.", context: 1 };
+    const keyed = { ...ask, keys: [["requestId", "req_1"]] } as const;
+    const putting = decided(idle(), { type: "ask", ask: keyed }, { ...prepared, given } as LiveSignal);
+    const log = written(putting, appended(putting)).live.agent;
+    const late = decided(putting, lost(AWAY), appended(putting));
+    const unknown = decided(putting, failed(putting, AWAY));
+    expect(find(late, "settle_ask").error).toMatchObject({ code: "request_suspended", requestId: "req_1" });
+    expect(find(unknown, "settle_ask").error).toBe(AWAY);
+    for (const story of [late, unknown]) {
+      expect(types(story)).not.toContain("forget");
+      const reading = decided(story, reload);
+      expect(find(reading, "restore").confirm).toBe(true);
+      const flight = idle().agent.flight;
+      const read = written(reading, restored(reading, { agent: { ...log, flight } }));
+      expect(find(read, "open_request")).toMatchObject({ requestId: "req_1" });
+      expect(find(read, "start").directive).toMatchObject({
+        type: "llm_stream",
+        messages: [{ content: "In verse." }, {}],
+      });
+      expect(read.live).toMatchObject({
+        given: { requestId: "req_1", context: 1 },
+        resumes: { of: "req_1", count: 1 },
+      });
+    }
+    const reading = decided(unknown, reload);
+    const empty = decided(reading, restored(reading));
+    expect(empty.live).toMatchObject({ given: undefined, agent: { flight: { systemPrompt: undefined } } });
+    expect(find(empty, "forget")).toEqual({ type: "forget", requestId: "req_1" });
+  });
+
+  test("before its ask was stored is closed, if its caller cannot repeat the ask", () => {
+    const putting = decided(idle(), asking, prepared);
+    const log = written(putting, appended(putting)).live.agent;
+    const unknown = decided(putting, failed(putting, AWAY));
+    expect(find(unknown, "forget").requestId).toBe("req_1");
+    const reading = decided(unknown, reload);
+    const read = written(reading, restored(reading, { agent: { ...log, flight: idle().agent.flight } }));
+    expect(events(read)).toContain("request_failed");
+  });
+
   test("is counted apart from the request before", () => {
     const live = { ...decided(calling(["sign"]), lost(AWAY)).live, resumes: { of: "req_0", count: 3 } };
     expect(decided(live, reload).live.resumes).toEqual({ of: "req_1", count: 1 });

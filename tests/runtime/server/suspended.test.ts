@@ -1,6 +1,6 @@
-import { StoreError, type ToolOptions } from "heddle";
+import { StoreError, type ThreadStore, type ToolOptions } from "heddle";
 import { describe, expect, test } from "vitest";
-import { anything, eventsOf, expectWhole, failureOf, gate, type Stage, stage } from "../support/stage.ts";
+import { anything, eventsOf, expectWhole, failureOf, gate, type Stage, stage, told } from "../support/stage.ts";
 import { recorder } from "../telemetry/support/recorder.ts";
 
 const TTL = 9_000;
@@ -233,6 +233,56 @@ describe("a process whose thread another one has claimed under the same name, wi
     await other.on.pass(2_500);
     expect(calls).toBe(1);
     expect(await failureOf(asked.result)).toMatchObject({ suspension: { reason: "lost" } });
+  });
+});
+
+describe("a process whose store goes away while it writes an ask", () => {
+  /** The store takes the next append and is away from then on. Its answer comes when it is back, or never. */
+  async function cutAtAsk(isAnswered: boolean) {
+    const { promise: written, resolve: write } = gate();
+    const { promise: back, resolve: comeBack } = gate();
+    const state = { isAway: false };
+    const away = () => new StoreError({ code: "store_unreachable", retryable: true, message: "It is away." });
+    const around = (store: ThreadStore): ThreadStore => {
+      const append = store.append.bind(store);
+      const once: ThreadStore["append"] = async (...given) => {
+        store.append = append;
+        const result = await append(...given);
+        state.isAway = true;
+        write();
+        if (!isAnswered) throw away();
+        await back;
+        return result;
+      };
+      store.append = once;
+      return cut(store, () => state.isAway);
+    };
+    const on = await stage({ around });
+    const script = [{ expect: { system: "For Ada." }, text: "Hello." }];
+    const systemPrompt = (name: string) => `For ${name}.`;
+    const server = await on.start({ script, systemPrompt } as never, { leaseTtlMs: TTL });
+    const asked = server.ask("Hi.", { requestId: "req_1", context: "Ada" } as never).then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    await on.end(written);
+    await on.pass(2 * TTL);
+    state.isAway = false;
+    comeBack();
+    return { on, server, error: await on.end(asked) };
+  }
+
+  const failure = { code: "store_unreachable" };
+  test.each([
+    [true, { code: "request_suspended", requestId: "req_1", suspension: { reason: "store" }, failure }],
+    [false, { code: "store_unreachable", retryable: true }],
+  ])("runs the request once when the store is back, with its context; the answer came: %s", async (isAnswered, why) => {
+    const { on, server, error } = await cutAtAsk(isAnswered);
+    expect(error).toMatchObject(why);
+    await on.pass(20_000);
+    expect(told(await on.log())).toEqual(["ask Hi.", "says Hello. end:completed"]);
+    const again = await on.end(server.ask("Hi.", { requestId: "req_1" }));
+    expect((await on.end(again.result)).text).toBe("Hello.");
   });
 });
 
