@@ -243,8 +243,6 @@ export class EventLog {
   readonly #keeps: (event: AgentEvent) => boolean;
   /** The last keepalive, output and part of one id of each call. It replaces the earlier ones, so that a long request does not grow. */
   readonly #latest = new Map<string, AgentEvent>();
-  /** Parts whose first version is kept too, because others follow it: that is their place on the page. */
-  readonly #places = new Set<string>();
   #closed = false;
   #last: number;
 
@@ -282,7 +280,9 @@ export class EventLog {
     this.#latest.set(key, event);
     if (before === undefined) return;
     const at = kept.lastIndexOf(before);
-    if (isPart && at < kept.length - 2 && !this.#places.has(key)) this.#places.add(key);
+    // The first version of a part is kept too, where others follow it: that is its place on the page.
+    const place = `place of ${key}`;
+    if (isPart && at < kept.length - 2 && !this.#latest.has(place)) this.#latest.set(place, before);
     else kept.splice(at, 1);
   }
 
