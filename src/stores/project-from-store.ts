@@ -40,11 +40,16 @@ export async function projectFromStore(
 ): Promise<Projection> {
   const { projector = createProjector({ keep: 1 }), ...rest } = definedFields(input, "input", ["projector"]);
   const policy = ContextPolicy.create(rest.policy);
-  let thread = await store.load(threadId, { last: firstGuess(policy), maxChars: FIRST_CHARS });
-  if (thread === undefined) throw threadNotFound(threadId);
-  for (;;) {
+  const tail = await store.load(threadId, { last: firstGuess(policy), maxChars: FIRST_CHARS });
+  if (tail === undefined) throw threadNotFound(threadId);
+  return readTail(store, tail, (thread) => projector.project({ ...rest, policy, thread }));
+}
+
+/** Reads from the thread, and loads more of it until nothing is missing. */
+export async function readTail<Value>(store: TailStore, tail: Thread, read: (thread: Thread) => Value): Promise<Value> {
+  for (let thread = tail; ; ) {
     try {
-      return projector.project({ ...rest, policy, thread });
+      return read(thread);
     } catch (error) {
       thread = await loadMissing(store, thread, error);
     }

@@ -1,6 +1,6 @@
 import type { PermissionRule } from "../../lanes/setting.ts";
 import { ProjectionError } from "../../projection/error.ts";
-import { ignoreRejection } from "../../thread/errors.ts";
+import { HeddleError, ignoreRejection } from "../../thread/errors.ts";
 import { type JsonValue, sameJson } from "../../thread/json.ts";
 import { lazyField } from "../../thread/lazy-field.ts";
 import { authorName, type ToolCall, withAuthorName } from "../../thread/message.ts";
@@ -364,29 +364,23 @@ export function handleDecision(agent: ReactAgent, signal: SignalOfType<"approve"
   return others.reduce((step, { open, rule }) => settleByRule(step, run, open, rule), settled);
 }
 
-/** Refuses edited arguments that no call could show, before the tool runs. Without the edit the call is not refused. */
+/** Refuses edited arguments that no call could show, before the tool runs. */
 export function checkEditedFits(agent: ReactAgent, run: Run, open: OpenCall, edited: JsonValue): void {
   const { call } = open;
-  const error = overflowAfter(agent, run, open, { ...open, call: { ...call, arguments: edited }, edited: true });
-  if (error === undefined || overflowAfter(agent, run, open, open) !== undefined) return;
-  const message = `The edited arguments of ${call.name} do not fit into the next model call, so it has not run. ${error.message}`;
-  throw new ProjectionError({ ...error, message });
-}
-
-/** The overflow of the next call, if each open call had an empty result, and `open` were `shown`. */
-function overflowAfter(agent: ReactAgent, run: Run, open: OpenCall, shown: OpenCall): ProjectionError | undefined {
-  const outcome = { content: "", isError: false };
-  const results = openCalls(run).map((one) => resultEntry(run, one === open ? shown : one, outcome));
-  const { agent: after } = commitEntries(unchanged(agent), ...results);
+  const shown = { call: { ...call, arguments: edited }, edited: true } as const;
+  const closed = openCalls(run).map((one) => resultEntry(run, one === open ? shown : one, EMPTY));
+  const { agent: after } = commitEntries(unchanged(agent), ...closed);
   try {
     contextForCall(after, after.state.run ?? run);
   } catch (error) {
-    const { code } = Object(error) as { readonly code?: unknown }; // of any error
-    if (code === "tail_too_short" || code === "lane_not_loaded") throw error;
-    if (ProjectionError.isInstance(error) && code === "budget_overflow") return error;
+    if (!HeddleError.isInstance(error)) return; // a function of the caller threw: the next call fails
+    if (error.code !== "budget_overflow") throw error;
+    const message = `The edited arguments of ${call.name} do not fit, so it has not run. ${error.message}`;
+    throw new ProjectionError({ ...error, message });
   }
-  return undefined; // another error fails the next call, as without an edit
 }
+
+const EMPTY: ToolOutcome = { content: "", isError: false };
 
 /** Commits the decision of a permission rule on a call that would wait. */
 function settleByRule(

@@ -7,7 +7,7 @@ import { isProjectorName } from "../../projection/rules.ts";
 import type { Readers } from "../../projection/transcript/entry-reader.ts";
 import { threadNotFound } from "../../stores/errors.ts";
 import type { ThreadStore } from "../../stores/port.ts";
-import { loadMissing } from "../../stores/project-from-store.ts";
+import { readTail } from "../../stores/project-from-store.ts";
 import type { Entry } from "../../thread/entry.ts";
 import type { JsonObject, JsonValue } from "../../thread/json.ts";
 import type { Message, ToolSpec } from "../../thread/message.ts";
@@ -145,15 +145,10 @@ export async function renderCall(
     rules,
   };
   const projector = createProjector({ keep: 1 });
-  for (let thread = await loaded(store, threadId, record.basisLastSeq); ; ) {
-    try {
-      const projection = projector.project({ ...input, thread });
-      const rebuilt = thread;
-      return { projection, policy, environment, explain: () => projector.explain({ ...input, thread: rebuilt }) };
-    } catch (error) {
-      thread = await loadMissing(store, thread, error);
-    }
-  }
+  return readTail(store, await loaded(store, threadId, record.basisLastSeq), (thread) => {
+    const projection = projector.project({ ...input, thread });
+    return { projection, policy, environment, explain: () => projector.explain({ ...input, thread }) };
+  });
 }
 
 async function loaded(store: ThreadStore, threadId: string, upToSeq: number): Promise<Thread> {

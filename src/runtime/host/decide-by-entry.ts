@@ -1,6 +1,6 @@
 import type { AnyAgent } from "../../agent/definition/config.ts";
 import { commitEntries, type ReactAgent, type Step, unchanged } from "../../agent/react/agent.ts";
-import { heldFor } from "../../agent/react/call-context.ts";
+import { currentModel } from "../../agent/react/call-context.ts";
 import {
   approvalResolvedEntry,
   foreignAnswerEntry,
@@ -12,11 +12,9 @@ import type { OpenCall, Run } from "../../agent/react/state.ts";
 import { checkEditedFits, isInTime } from "../../agent/react/tools.ts";
 import { ConflictError, threadNotFound } from "../../stores/errors.ts";
 import type { ThreadStore } from "../../stores/port.ts";
-import { loadMissing } from "../../stores/project-from-store.ts";
-import type { JsonValue } from "../../thread/json.ts";
+import { readTail } from "../../stores/project-from-store.ts";
 import { foreignChange } from "../live/schedule.ts";
 import { changedStatus } from "../live/thread-metadata.ts";
-import { setModels } from "../model/find-models.ts";
 import { append } from "../perform/answer.ts";
 import type { RuntimePorts } from "../ports.ts";
 import { RequestError } from "../request/request-error.ts";
@@ -92,7 +90,9 @@ async function decidedBy(
   const { refs, requestId: _checked, ...said } = decisionOf(decider);
   const limit = { ports, timeoutMs: agent.hookTimeoutMs };
   const edited = given === undefined ? undefined : await checkEdited(open.call, given, agent.tools, limit);
-  if (approved && edited !== undefined) await checkFits({ agent, store }, before, run, open, edited);
+  // A model that only the holder knows may read more.
+  if (approved && edited !== undefined && Object.hasOwn(run.usageByModel, currentModel(before) ?? ""))
+    await readTail(store, before.thread, (thread) => checkEditedFits({ ...before, thread }, run, open, edited));
   const made = { approved, ...said, ...(edited !== undefined && { editedArguments: edited }) };
   const sent = withRefs(run, refs);
   const first = commitEntries(unchanged(before), approvalResolvedEntry(sent, toolCallId, made));
@@ -106,27 +106,6 @@ async function decidedBy(
       approvalResolvedEntry(run, other.call.id, { approved: verdict === "allow", rule: id }),
     ),
   );
-}
-
-/** Refuses what the holder would refuse. A model that only the holder knows may read more, so there nothing is refused. */
-async function checkFits(
-  { agent, store }: Pick<Elsewhere, "agent" | "store">,
-  before: ReactAgent,
-  run: Run,
-  open: OpenCall,
-  edited: JsonValue,
-): Promise<void> {
-  if (before.settings.model === undefined || run.options.model !== undefined) return;
-  for (let { thread } = before; ; ) {
-    const loaded = { ...before, thread };
-    try {
-      return setModels(agent, heldFor(loaded, run)) === undefined
-        ? checkEditedFits(loaded, run, open, edited)
-        : undefined;
-    } catch (error) {
-      thread = await loadMissing(store, thread, error);
-    }
-  }
 }
 
 /** Whether the call is answered from outside. A tool that the holder runs is not. */

@@ -15,7 +15,7 @@ import type { ContextPolicyInput } from "../../projection/policy/fields.ts";
 import { ContextPolicy } from "../../projection/policy/policy.ts";
 import type { ExplainedEntry, ProjectionMeta } from "../../projection/projection.ts";
 import type { ThreadStore } from "../../stores/port.ts";
-import { loadMissing } from "../../stores/project-from-store.ts";
+import { readTail } from "../../stores/project-from-store.ts";
 import type { ToolSpec } from "../../thread/message.ts";
 import type { Thread } from "../../thread/thread.ts";
 import { ignoreErrorsOf } from "../callbacks.ts";
@@ -68,13 +68,9 @@ export async function explain(place: ViewedThread, lastCall?: Live["lastCall"]):
   const { store } = place.options;
   const call = lastCall === undefined ? await recordedView(store, place.agent) : begunView(lastCall);
   const agent = call === undefined ? await withNextModels(place) : place.agent;
-  for (let { thread } = lastCall?.agent ?? agent; ; ) {
-    try {
-      return call === undefined ? explainNext({ ...agent, thread }) : explainCall(call, agent, thread);
-    } catch (error) {
-      thread = await loadMissing(store, thread, error);
-    }
-  }
+  return readTail(store, (lastCall?.agent ?? agent).thread, (thread) =>
+    call === undefined ? explainNext({ ...agent, thread }) : explainCall(call, agent, thread),
+  );
 }
 
 /** The status of every entry in the view of the next call. The agent must have loaded enough entries. */
@@ -86,13 +82,8 @@ export function explainNext(agent: ReactAgent): readonly ExplainedEntry[] {
 export async function view(place: ViewedThread): Promise<ProjectionMeta> {
   const agent = await withNextModels(place);
   const { store } = place.options;
-  for (let { thread } = agent; ; ) {
-    try {
-      return agent.settings.projector.project(nextInput({ ...agent, thread })).meta;
-    } catch (error) {
-      thread = await loadMissing(store, thread, error);
-    }
-  }
+  const { projector } = agent.settings;
+  return readTail(store, agent.thread, (thread) => projector.project(nextInput({ ...agent, thread })).meta);
 }
 
 function nextInput(agent: ReactAgent): ProjectionInput {

@@ -10,7 +10,7 @@ import {
 } from "../../lanes/context-operation.ts";
 import { foldLane } from "../../lanes/fold-lane.ts";
 import type { ThreadStore } from "../../stores/port.ts";
-import { loadMissing } from "../../stores/project-from-store.ts";
+import { readTail } from "../../stores/project-from-store.ts";
 import type { Entry } from "../../thread/entry.ts";
 import { type JsonObject, sameJson } from "../../thread/json.ts";
 import { type Branch, DEFAULT_LANE, LaneReader } from "../../thread/lane-operations.ts";
@@ -200,18 +200,8 @@ function cutInvalid(message: string): RequestError {
   return new RequestError({ code: "cut_invalid", message: `${message}.` });
 }
 
-async function checkedOperation(
-  store: ThreadStore,
-  tail: Thread,
-  operation: ContextOperation,
-): Promise<ContextOperation> {
-  for (let thread = tail; ; ) {
-    try {
-      return checkContextOperation(operation, thread);
-    } catch (error) {
-      thread = await loadMissing(store, thread, error);
-    }
-  }
+function checkedOperation(store: ThreadStore, tail: Thread, operation: ContextOperation): Promise<ContextOperation> {
+  return readTail(store, tail, (thread) => checkContextOperation(operation, thread));
 }
 
 /** Whether the operation is in the log before the loaded entries. Sent again, it would replace a deferred one. */

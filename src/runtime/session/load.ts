@@ -8,7 +8,7 @@ import { turnsRead } from "../../projection/engine/render-pass.ts";
 import { ProjectionError } from "../../projection/error.ts";
 import { ContextPolicy } from "../../projection/policy/policy.ts";
 import type { ThreadStore } from "../../stores/port.ts";
-import { extendTail, loadMissing } from "../../stores/project-from-store.ts";
+import { extendTail, readTail } from "../../stores/project-from-store.ts";
 import { measureIn, measureOfEntries, startOfMissing } from "../../stores/turn-start.ts";
 import type { Entry, EntryInput, Refs } from "../../thread/entry.ts";
 import { isPlainObject, type JsonObject, type JsonValue } from "../../thread/json.ts";
@@ -42,13 +42,7 @@ export async function loadAgent(
 async function restored(store: ThreadStore, page: Thread, settings: ReactSettings, ports: Ports): Promise<ReactAgent> {
   const tail = await withOpenRequest(store, page, settings);
   const lastAskSeq = tail.firstSeq === 0 ? undefined : await lastAskOf(store, tail);
-  for (let thread = tail; ; ) {
-    try {
-      return restore(settings, thread, ports, { lastAskSeq });
-    } catch (error) {
-      thread = await loadMissing(store, thread, error);
-    }
-  }
+  return readTail(store, tail, (thread) => restore(settings, thread, ports, { lastAskSeq }));
 }
 
 /** Extends the tail to the start of an open request, and the turns before it that the first call needs. */
@@ -166,14 +160,10 @@ function shownIn(thread: Thread): number {
 
 /** Loads the state of the lanes that the entries use. Entries of other processes may use any lane. */
 async function withLanesOf(store: ThreadStore, tail: Thread): Promise<Thread> {
-  for (let thread = tail; ; ) {
-    try {
-      for (const lane of [...lanesBefore(thread, thread.rev), activeLane(thread)]) laneBaseOf(thread.base, lane);
-      return thread;
-    } catch (error) {
-      thread = await loadMissing(store, thread, error);
-    }
-  }
+  return readTail(store, tail, (thread) => {
+    for (const lane of [...lanesBefore(thread, thread.rev), activeLane(thread)]) laneBaseOf(thread.base, lane);
+    return thread;
+  });
 }
 
 /** The entries that the store has behind those of the thread. Undefined when it was deleted, and maybe created again. */

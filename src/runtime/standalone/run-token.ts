@@ -9,7 +9,7 @@ import { verify } from "../../checkpoint/resume-tokens.ts";
 import { ConflictError, StoreError, threadNotFound } from "../../stores/errors.ts";
 import { memoryStore } from "../../stores/memory-store.ts";
 import type { ThreadStore } from "../../stores/port.ts";
-import { extendTail, loadMissing } from "../../stores/project-from-store.ts";
+import { extendTail, readTail } from "../../stores/project-from-store.ts";
 import { isPlainObject, type JsonValue } from "../../thread/json.ts";
 import { Thread } from "../../thread/thread.ts";
 import { ignoreErrorsOf, systemWarn } from "../callbacks.ts";
@@ -161,16 +161,11 @@ const FIRST = 200;
 export async function agentAt(setup: RunSetup, token: RunToken): Promise<ReactAgent> {
   const { agent, store, ports } = setup;
   const settings = await settingsFor(agent);
-  let thread = token.thread ?? (await loadThread(setup, token));
-  for (;;) {
-    try {
-      const restored = restore(settings, thread, ports);
-      checkBasis(restored, token);
-      return restored;
-    } catch (error) {
-      thread = await loadMissing(store, thread, error);
-    }
-  }
+  return readTail(store, token.thread ?? (await loadThread(setup, token)), (thread) => {
+    const restored = restore(settings, thread, ports);
+    checkBasis(restored, token);
+    return restored;
+  });
 }
 
 async function loadThread({ store, isOwn }: RunSetup, { threadId, rev }: RunToken): Promise<Thread> {

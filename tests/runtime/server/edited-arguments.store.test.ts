@@ -116,7 +116,7 @@ describe.each(STORES)("an approval with other arguments, %s", (_, open) => {
     const { server, request } = await waits(on, { script: [CALL, "Written."], tools, contextPolicy });
     const { length } = await on.log();
     const refused = on.end(server.approve("call_w", { arguments: { path: "b.txt", text: "word ".repeat(50_000) } }));
-    const message = expect.stringMatching(/^The edited arguments of write do not fit .* tokens needed/);
+    const message = expect.stringMatching(/^The edited arguments of write do not fit, .* tokens needed/);
     await expect(refused).rejects.toMatchObject({ code: "budget_overflow", available: expect.any(Number), message });
     expect([(await on.log()).length, written, (await server.waiting()).length]).toEqual([length, [], 1]);
     await on.end(server.approve("call_w", { arguments: EDITED }));
