@@ -171,7 +171,7 @@ function toolText(spec: ToolSpec): string {
 }
 
 /** The files of a message, which have no text to count. */
-export function messageFiles({ content }: Message): readonly FileContentPart[] {
+export function messageFiles({ content }: Pick<Message, "content">): readonly FileContentPart[] {
   return typeof content === "string" ? [] : content.filter((part) => part.type === "file");
 }
 

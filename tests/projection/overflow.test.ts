@@ -70,8 +70,7 @@ describe("what has to be shown and does not fit", () => {
     const policy = { maxInputTokens: 100_000 };
     const messageOf = (...entries: readonly EntryInput[]) =>
       refusalOf(() => project({ thread: given(...entries), policy })).message;
-    const hint =
-      "Files count 120,000, whatever their bytes: `pages` in metadata.heddle of a PDF, or `width` and `height`,";
+    const hint = "Files count 120,000, whatever their bytes; fewer with `pages` in metadata.heddle of a PDF.";
     expect(messageOf(files)).toContain(hint);
     expect(messageOf(files, toolCall("a", "look", {}), toolResult("a", "look", "A"))).toContain(hint);
     expect(messageOf(user("x".repeat(500_000)))).not.toContain("Files");

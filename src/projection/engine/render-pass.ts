@@ -157,10 +157,13 @@ function overflowError(
   const specs = largest === "tools" ? ` in ${tools.length} specs` : "";
   const canShrink =
     policy.overflow === "error" && freeTokens >= 0 && blocks[newest]?.calls.some(({ result }) => result !== undefined);
-  const files = filesFrom(engine, newest);
+  const asked = [...engine.costs.headOf(newest).map((index) => blocks[index]), ...blocks.slice(newest)];
+  const files = asked
+    .flatMap((block) => (block?.type === "user" ? messageFiles(block.item) : []))
+    .reduce((sum, file) => sum + fileTokens(file), 0);
   const ofFiles =
     2 * files > needed
-      ? ` Files count ${withCommas(files)}, whatever their bytes: \`pages\` in metadata.heddle of a PDF, or \`width\` and \`height\`, says it more exactly.`
+      ? ` Files count ${withCommas(files)}, whatever their bytes; fewer with \`pages\` in metadata.heddle of a PDF.`
       : "";
   const message =
     `${what} cannot be shown: ${withCommas(needed)} tokens needed, ${withCommas(available)} available. ` +
@@ -168,16 +171,6 @@ function overflowError(
     `Raise maxInputTokens or shorten that part${canShrink ? ', or set overflow: "shrink" to shorten results' : ""}.${ofFiles}`;
   const code = isPending ? "pending_overflow" : "budget_overflow";
   return new ProjectionError({ code, message, needed, available, parts });
-}
-
-/** The tokens of the files that must be shown. */
-function filesFrom({ costs, history: { blocks } }: Engine, newest: number): number {
-  const shown = [...costs.headOf(newest), ...[...blocks.keys()].slice(newest)].flatMap((index) =>
-    blocks[index]?.type === "unreadable"
-      ? []
-      : costs.renderedBlock(index, costs.variantFrom(newest, index)).messages.flatMap(messageFiles),
-  );
-  return shown.reduce((sum, file) => sum + fileTokens(file), 0);
 }
 
 function withCommas(tokens: number): string {

@@ -176,15 +176,18 @@ test("a deadline that is farther than a timer can wait is looked at again, and a
   expect(told(await on.log()).at(-1)).toBe("says Paid. end:completed");
 });
 
-test.each([0, -1, Number.NaN, "soon", "1970-01-02", new Date("never")])("the deadline %s is refused", async (deadline) => {
-  const on = await stage();
-  const server = await on.start({ script: [] });
-  const error = await failureOf(on.end(server.ask("Go.", { deadline: deadline as number })));
-  expect(error).toMatchObject({ code: "invalid_options", message: expect.stringContaining("deadline must be") });
-  const past = { deadline: new Date(on.ports.clock()) };
-  expect((await failureOf(on.end(server.ask("Go.", past)))).code).toBe("deadline_exceeded");
-  expect(await on.log()).toEqual([]);
-});
+test.each([0, -1, Number.NaN, "soon", "1970-01-02", new Date("never")])(
+  "the deadline %s is refused",
+  async (deadline) => {
+    const on = await stage();
+    const server = await on.start({ script: [] });
+    const error = await failureOf(on.end(server.ask("Go.", { deadline: deadline as number })));
+    expect(error).toMatchObject({ code: "invalid_options", message: expect.stringContaining("deadline must be") });
+    const past = { deadline: new Date(on.ports.clock()) };
+    expect((await failureOf(on.end(server.ask("Go.", past)))).code).toBe("deadline_exceeded");
+    expect(await on.log()).toEqual([]);
+  },
+);
 
 const NOW = Date.UTC(2026, 10, 24);
 
