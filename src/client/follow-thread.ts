@@ -11,6 +11,8 @@ export interface PageMessage {
 
 /** The state of a thread beside its messages. */
 export interface FollowedState {
+  /** The messages of users that wait for their turn. They are not among the messages yet. */
+  readonly queued: ShownThread["queued"];
   /** The alternatives to the messages that have any, by message id. */
   readonly siblings: { readonly [messageId: string]: MessageSiblings };
   /** The title that a person gave, or that the host made. Null before, undefined before it is loaded. */
@@ -22,7 +24,13 @@ export interface FollowedState {
 }
 
 /** The state of a thread before it is loaded. */
-export const NOT_LOADED: FollowedState = { siblings: {}, title: undefined, status: undefined, error: undefined };
+export const NOT_LOADED: FollowedState = {
+  queued: [],
+  siblings: {},
+  title: undefined,
+  status: undefined,
+  error: undefined,
+};
 
 /** A chat of the AI SDK, of any framework, and the thread that it shows. */
 export interface FollowThreadOptions<Message extends PageMessage> {
@@ -88,8 +96,8 @@ export function followThread<Message extends PageMessage>(options: FollowThreadO
       const next = isUnsent ? [...loaded, last] : [...loaded];
       return sameJson(current, next) ? current : next;
     });
-    const { siblings, title, status } = shown;
-    onState?.({ siblings, title, status, error: undefined });
+    const { queued, siblings, title, status } = shown;
+    onState?.({ queued, siblings, title, status, error: undefined });
   };
 
   /** Shows the thread as it is. Undefined when a stream is open, which is newer. */

@@ -174,6 +174,20 @@ test("a message that is sent during a stop is sent after it", async () => {
   expect(tab.texts()).toBe("Count. | One  | Again. | New.");
 });
 
+test("a message that is queued is in the state of the page until its turn", async () => {
+  const server = new TestServer(agentWith([{ calls: [{ id: "c1", name: "pay" }] }, "Paid.", "Four."]));
+  const tab = tabOn(server);
+  await tab.chat.sendMessage({ text: "Pay." });
+  const queued = server.host.ask("t", "2+2?", { queue: true });
+  await expect.poll(async () => (await server.host.pending("t")).length).toBe(1);
+  tab.thread.refresh();
+  await expect.poll(() => tab.state()?.queued).toMatchObject([{ role: "user", parts: [{ text: "2+2?" }] }]);
+  await tab.thread.approve("c1");
+  await (await queued).result;
+  await expect.poll(tab.texts).toBe("Pay. | Paid. | 2+2? | Four.");
+  expect(tab.state()?.queued).toEqual([]);
+});
+
 test("a message that the server refuses stays in the page with its error", async () => {
   const server = new TestServer(agentWith([]));
   const tab = tabOn(server);

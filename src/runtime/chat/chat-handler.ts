@@ -18,6 +18,7 @@ import { type MessageSiblings, messageSiblings } from "../ui-messages/message-tr
 import { isClient6, STREAM_OPTIONS, type UIMessageStreamOptions } from "../ui-messages/options.ts";
 import { uiMessageStreamResponse } from "../ui-messages/stream.ts";
 import { toUIMessages } from "../ui-messages/to-ui-messages.ts";
+import { queuedMessages } from "../ui-messages/user-message.ts";
 import { changeEvents } from "./change-events.ts";
 import { type ChatAction, type ChatRequest, readChatRequest, requiredText } from "./chat-request.ts";
 
@@ -61,6 +62,8 @@ export interface ChatHandlerOptions<Agent extends AnyAgent = AnyAgent> {
 /** The messages of the active branch of a thread, as a page shows them. */
 export interface ShownThread {
   readonly messages: readonly UIChatMessage[];
+  /** The messages of users that wait for their turn, with their text and files. */
+  readonly queued: readonly UIChatMessage[];
   /** The alternatives to the messages that have any, by message id. */
   readonly siblings: { readonly [messageId: string]: MessageSiblings };
   /** The title that a person gave, or that the host made. Null before. */
@@ -102,7 +105,7 @@ const MAX_BODY_BYTES = 4 * 1024 * 1024;
  * const host = AgentHost.create({ agent: defineAgent({ model: scriptedModel(["4"]) }), store: memoryStore() });
  * const { GET, POST } = chatHandler({ host, authorize: () => ({ owner: "ada" }) });
  * const response = await GET(new Request("http://localhost/api/chat/thread_1/messages"));
- * console.log(await response.json()); // { messages: [], siblings: {}, title: null, status: null, nextSeq: 0 }
+ * console.log(await response.json()); // { messages: [], queued: [], siblings: {}, title: null, status: null, nextSeq: 0 }
  */
 export function chatHandler<Agent extends AnyAgent>(options: ChatHandlerOptions<Agent>): ChatHandler {
   checkUIOptions("chatHandler", options, OPTIONS);
@@ -198,16 +201,18 @@ function seqIn({ headers, url }: Request): number | undefined {
 
 /** A page that names its client resumes the stream of a running answer only, so it is given the one that waits. */
 async function shown(
-  host: Pick<AgentHost, "thread" | "store">,
+  host: Pick<AgentHost, "thread" | "store" | "pending">,
   threadId: string,
   { client, onError, sendReasoning, metadata }: ChatHandlerOptions["stream"] = {},
   namesClient = false,
 ): Promise<ShownThread> {
+  const pending = await host.pending(threadId); // before the thread: a message that begins now is in one of them
   const thread = await host.thread(threadId, { whole: true });
   const { status = null, title = null } = (await infoOf(host.store, threadId)) ?? {};
   const openAnswer = namesClient && status === "waiting" ? true : undefined;
   const messages = toUIMessages(thread, { client, onError, sendReasoning, metadata, openAnswer });
-  return { messages, siblings: messageSiblings(thread), title, status, nextSeq: thread.rev };
+  const queued = queuedMessages(pending).filter(({ id }) => messages.every((message) => message.id !== id));
+  return { messages, queued, siblings: messageSiblings(thread), title, status, nextSeq: thread.rev };
 }
 
 /** Checks the answer of `authorize`, and resolves to the person. A turn gives a new thread its owner before anything is written. */

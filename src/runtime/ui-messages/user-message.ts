@@ -2,7 +2,16 @@ import { type MutableJson, thaw, thawObject } from "../../providers/message-part
 import type { Entry } from "../../thread/entry.ts";
 import { copyJsonRepaired, isPlainObject, type JsonObject, type JsonValue, sameJson } from "../../thread/json.ts";
 import type { Author, Content } from "../../thread/message.ts";
-import type { UIDataPart, UIFilePart, UIMessageLike, UIPart, UISteeringPart, UITextPart } from "./message.ts";
+import type { PendingCommand } from "../server/pending.ts";
+import type {
+  UIChatMessage,
+  UIDataPart,
+  UIFilePart,
+  UIMessageLike,
+  UIPart,
+  UISteeringPart,
+  UITextPart,
+} from "./message.ts";
 import { uiPartsOfUser } from "./message.ts";
 
 /**
@@ -71,6 +80,15 @@ export function withOrigin(
   if (author === undefined && source === undefined) return posted;
   const heddle = { ...(author && { author: { ...author } }), ...(source !== undefined && { source }) };
   return { ...(isPlainObject(posted) ? posted : {}), heddle };
+}
+
+/** The messages of asks that wait for their turn, without those for a later time. */
+export function queuedMessages(pending: readonly PendingCommand[]): readonly UIChatMessage[] {
+  return pending.flatMap((command): readonly UIChatMessage[] => {
+    if (command.type !== "ask" || command.at !== undefined) return [];
+    const { messageId = command.id } = command.refs ?? {};
+    return [{ id: `${messageId}`, role: "user", parts: uiPartsOfUser(command.content) }];
+  });
 }
 
 /** The parts of an answer that show a message to its request. Only text and files can be inside of a steering message. */

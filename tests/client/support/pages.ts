@@ -173,5 +173,7 @@ export async function isAsReloaded(server: TestServer, { chat, state }: Tab, ver
   const response = await server.fetch(`http://localhost/api/chat/t/messages?client=${version}`);
   const shown = (await response.json()) as FollowedState & { readonly messages: unknown };
   await expect.poll(() => JSON.parse(JSON.stringify(chat.messages))).toEqual(shown.messages);
-  await expect.poll(() => state()).toMatchObject({ siblings: shown.siblings, status: shown.status });
+  await expect
+    .poll(() => state())
+    .toMatchObject({ queued: shown.queued, siblings: shown.siblings, status: shown.status });
 }

@@ -116,6 +116,25 @@ describe.each([
     expect(texts).toContain("from m1");
   });
 
+  test("shows a message that is queued, in any process, until its turn", async () => {
+    const store = open();
+    const script = [{ calls: [{ id: "c1", name: "pay" }] }, "Paid.", "Four."];
+    const chat = chatOn({ store, script, ask: () => ({ busy: "queue" }) });
+    const reloaded = chatOn({ store });
+    const page = async () => (await (await reloaded.get("t/messages")).json()) as { readonly queued: unknown } & Shown;
+    await send(chat, [user("m1", "Pay.")]);
+    expect((await page()).queued).toEqual([]);
+    const second = send(chat, [user("m2", "2+2?")]);
+    await expect.poll(async () => (await page()).queued).toEqual([user("m2", "2+2?")]);
+    await chat.host.ask("t", "Later.", { at: 3_600_000 });
+    const { messages, queued } = await page();
+    expect([messages.map(textOf).join(" "), queued]).toEqual(["Pay. ", [user("m2", "2+2?")]]);
+    await chat.post("t/approve", { toolCallId: "c1" });
+    expect(textOf(await second)).toBe("Four.");
+    const after = await page();
+    expect([after.messages.map(textOf).join(" "), after.queued]).toEqual(["Pay. Paid. 2+2? Four.", []]);
+  });
+
   test("shows the title of the thread, and renames it", async () => {
     const chat = chatOn({ store: open() });
     const titleIn = async () => ((await (await chat.get("t/messages")).json()) as { readonly title: unknown }).title;
