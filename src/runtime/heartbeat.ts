@@ -7,21 +7,27 @@ const HEARTBEAT_MS = 15_000;
 /** A comment of server-sent events, which clients ignore. A page that has read one knows that more will come. */
 export const STILL_HERE = ": still here\n\n";
 
-type Controller = ReadableStreamDefaultController<Uint8Array>;
+/** A reader that reads nothing for so many intervals has gone without a word. */
+const MOST_MISSED = 20;
 
-/** Sends the comment after each silent interval in which a reader waits. Call `begin` whenever one does. */
+interface Beat {
+  readonly controller: ReadableStreamDefaultController<Uint8Array>;
+  /** The intervals in which nothing was read. */
+  readonly missed: number;
+}
+
+/** Sends the comment after each interval. Call `begin` whenever a reader waits. */
 export function heartbeats(ports: Pick<RuntimePorts, "after" | "clock">): {
-  readonly begin: (controller: Controller) => void;
+  readonly begin: (controller: Beat["controller"]) => void;
   readonly end: () => void;
 } {
-  const timers = new Timers<Controller>(ports, (controller) => {
-    if ((controller.desiredSize ?? 0) <= 0) return; // nothing is read, or the stream has ended
-    controller.enqueue(new TextEncoder().encode(STILL_HERE));
-    begin(controller);
+  const timers = new Timers<Beat>(ports, ({ controller, missed }) => {
+    const { desiredSize } = controller;
+    if (desiredSize === null || missed > MOST_MISSED) return; // the stream has ended, or is not read
+    if (desiredSize > 0) controller.enqueue(new TextEncoder().encode(STILL_HERE));
+    set({ controller, missed: desiredSize > 0 ? 0 : missed + 1 });
   });
+  const set = (beat: Beat): void => timers.set({ name: beat, ms: HEARTBEAT_MS });
   // One timer for many chunks: it is set again only after it has fired.
-  const begin = (controller: Controller): void => {
-    if (!timers.isSet(controller)) timers.set({ name: controller, ms: HEARTBEAT_MS });
-  };
-  return { begin, end: () => timers.clear() };
+  return { begin: (controller) => timers.isEmpty && set({ controller, missed: 0 }), end: () => timers.clear() };
 }

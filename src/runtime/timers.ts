@@ -25,8 +25,8 @@ export class Timers<Name> {
     this.#cancel.set(name, after(wait, fire));
   }
 
-  isSet(name: Name): boolean {
-    return this.#cancel.has(name);
+  get isEmpty(): boolean {
+    return this.#cancel.size === 0;
   }
 
   clear(): void {

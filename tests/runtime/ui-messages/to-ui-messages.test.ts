@@ -219,10 +219,11 @@ describe("after a reload, the message of a request", () => {
 
   test("that failed by an error of Heddle is marked with its message, as it was streamed", async () => {
     const pay = { inputSchema: anything, needsApproval: true, execute: () => "paid" };
-    const { server, store } = await chat([{ calls: [{ name: "pay" }] }, "Paid."], { tools: { pay } });
+    const call = { name: "pay", arguments: { note: "word ".repeat(5000) } };
+    const { server, store } = await chat([{ calls: [call] }, "Paid."], { tools: { pay } });
     const request = await server.ask("Pay.", { contextPolicy: { maxInputTokens: 4000 } });
     await request.settled();
-    await server.approve("call_1", { arguments: { note: "word ".repeat(5000) } });
+    await server.approve("call_1");
     const { failure } = (await request.result.catch((error: unknown) => error)) as RequestError;
     expect(failure?.code).toBe("budget_overflow");
     const { message, errors } = await readBySdk(uiMessageStream(request));
