@@ -23,15 +23,21 @@ const AUTH_FAILED: ErrorKind = {
   retryable: false,
   message: "Postgres refused the login. Check user and password in the URL, and the server's pg_hba.conf.",
 };
+/** A failover may pass through a standby, so this is an outage as any other. */
 const READ_ONLY: ErrorKind = {
-  code: "store_read_only",
-  retryable: false,
-  message: "This server is read-only: it is a replica or was set read-only. Connect to the primary.",
+  ...UNREACHABLE,
+  message:
+    "This server is read-only, perhaps a standby during a failover. Try again; if it stays so, connect to the primary.",
 };
 const BUSY: ErrorKind = {
   code: "store_busy",
   retryable: true,
   message: "Postgres is too busy: too many connections, or another session held a lock too long. Try again.",
+};
+const CANCELLED: ErrorKind = {
+  ...BUSY,
+  message:
+    "Postgres cancelled a statement, because the statement_timeout of the role ran out or an administrator did it. Try again, or raise the timeout.",
 };
 
 /** SQLSTATE 08P01, a protocol violation. Poolers use it when they have no server connection. */
@@ -56,7 +62,7 @@ const STATES: { readonly [state: string]: ErrorKind } = {
   "53200": BUSY, // also when the table of locks is full
   "53300": BUSY,
   "55P03": BUSY,
-  "57014": BUSY,
+  "57014": CANCELLED,
   "40001": BUSY,
   "40P01": BUSY,
   "08P01": POOLER,
@@ -91,10 +97,10 @@ export function connectionLost(): StoreError {
 }
 
 /** The server may still complete the call. */
-export function callTimedOut(ms: number): StoreError {
+export function callTimedOut(ms: number, isPrepared = false): StoreError {
   const message =
     `Postgres did not answer within ${ms} ms (option callTimeoutMs). Check that server, pooler and network respond; ` +
-    "an append that carries entry ids is safe to repeat.";
+    `an append that carries entry ids is safe to repeat.${isPrepared ? " The URL has prepare=true, which hangs behind a pooler that does not handle prepared statements." : ""}`;
   return new StoreError({ code: TIMEOUT, retryable: true, message });
 }
 
@@ -112,6 +118,8 @@ export function isConnectionLoss(error: unknown): boolean {
 function kindOf(error: unknown, code: string): ErrorKind {
   const known = STATES[code] ?? CONNECTION[code];
   if (known !== undefined) return known;
+  // A transaction that is to write does not begin on a standby. The text may be in another language, so the place counts.
+  if (code === "0A000" && /^call_bool_check_hook$/.test(textOf(error, "routine"))) return READ_ONLY;
   const isSocketError = textOf(error, "syscall") !== "" || /^E[A-Z]+$/.test(code);
   if (isSocketError || /^08/.test(code)) return UNREACHABLE;
   const name = code === "" ? "no code" : code;

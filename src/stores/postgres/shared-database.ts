@@ -186,10 +186,10 @@ export class SharedDatabase {
 
   /** A call that cannot wait for an upgrade leaves it running. */
   withDeadline<Result>(work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
-    const { callTimeoutMs } = this.settings;
+    const { callTimeoutMs, url } = this.settings;
     return runWithDeadline(callTimeoutMs, work, () => {
       const upgrade = this.#runningUpgrade();
-      if (upgrade === undefined) return callTimedOut(callTimeoutMs);
+      if (upgrade === undefined) return callTimedOut(callTimeoutMs, url.includes("prepare=true"));
       const { entries, done, steps } = upgrade;
       return upgradeRuns(` (about ${entries} entries, ${Math.round((100 * done) / steps)} % of the steps are done)`);
     });

@@ -1,4 +1,7 @@
-import { note } from "heddle/testing";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { AgentHost, defineAgent, defineTool } from "heddle";
+import { note, scriptedModel } from "heddle/testing";
 import postgres from "postgres";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type OwnServer, startPostgres } from "../../support/postgres/start-postgres.ts";
@@ -91,6 +94,34 @@ test("when the server crashes at any moment, no acknowledged entry is lost or st
     expect(thread?.toArray().map(({ payload }) => payload["n"])).toEqual(Array.from({ length: count }, (_, n) => n));
     expect(await store.verify(id)).toMatchObject({ ok: true });
   }
+});
+
+test("a request whose server becomes a standby is suspended, and resumed after the promotion", async () => {
+  const store = openStore({}, server.url);
+  const { promise: seen, resolve: end } = Promise.withResolvers<string>();
+  const look = defineTool({ inputSchema: { type: "object" }, execute: () => seen });
+  const agent = defineAgent({ model: scriptedModel([{ calls: [{ name: "look" }] }, "Seen."]), tools: { look } });
+  const host = AgentHost.create({ agent, store });
+  const request = await host.ask("standby", "Look.");
+  await until("the call is written", async () => (await store.load("standby"))?.rev === 2);
+  const sql = postgres(server.url, { max: 1 });
+  const [{ data_directory: data } = { data_directory: "" }] = await sql`show data_directory`;
+  await sql.end();
+  await server.stop({ keepData: true });
+  await writeFile(join(data, "standby.signal"), "");
+  await server.restart();
+  const away = { code: "store_unreachable", retryable: true, message: expect.stringContaining("standby") };
+  await retryUntilDone(() => store.load("standby"));
+  await expect(store.append("other", note({}, { id: "other" }))).rejects.toMatchObject(away);
+  end("A bird.");
+  await expect(request.result).rejects.toMatchObject({ code: "request_suspended", failure: away });
+  const admin = postgres(server.url, { max: 1 });
+  await admin`select pg_promote()`;
+  await admin.end();
+  await retryUntilDone(() => store.append("other", note({}, { id: "other" })));
+  const again = await host.ask("standby", "Look.", { requestId: request.id });
+  expect((await again.result).text).toBe("Seen.");
+  await host.stop();
 });
 
 test("a store closes while its server is away, and leaves no connection behind when it comes back", async () => {

@@ -48,6 +48,16 @@ describe("a server that accepts a connection and never answers", () => {
     await store.close();
   });
 
+  test.each([true, false])(
+    "and has a message that names prepared statements, if the URL asks for them: %s",
+    async (prepare) => {
+      const store = postgresStore(`${silent.url}?prepare=${prepare}`, { callTimeoutMs: 100 });
+      const message = (prepare ? expect : expect.not).stringContaining("prepared statements");
+      await expect(store.load("t")).rejects.toMatchObject({ ...timedOut, message });
+      await store.close();
+    },
+  );
+
   test("is store_aborted for every call whose signal aborts while it waits", async () => {
     const server = await startProxy(inject("postgresUrl"), { isSilent: true });
     const database = postgresDatabase(server.url, { callTimeoutMs: 2 ** 31 - 1 });

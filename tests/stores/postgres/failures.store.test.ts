@@ -106,17 +106,37 @@ test("an unexpected answer of the server is store_failed and shows no value of t
   await sql`alter table entries drop constraint no_poison`;
 });
 
-test("a read-only server refuses appends with store_read_only and can be read", async () => {
+test("a role that is read-only is store_unreachable, names that, and can be read", async () => {
   const store = openStore();
   await store.append("read_only", {});
   const sql = rawConnection();
   await sql`create function refuse() returns trigger language plpgsql as
     $$ begin raise read_only_sql_transaction; end $$`;
   await sql`create trigger refuse before insert on entries execute function refuse()`;
-  await expect(store.append("read_only", {})).rejects.toMatchObject({ code: "store_read_only" });
+  await expect(store.append("read_only", {})).rejects.toMatchObject({
+    code: "store_unreachable",
+    retryable: true,
+    message: expect.stringContaining("read-only"),
+  });
   expect((await store.load("read_only"))?.rev).toBe(1);
   await sql`drop function refuse cascade`;
   expect((await store.append("read_only", {})).rev).toBe(2);
+});
+
+test("a statement that runs into its timeout is store_busy, and the message names the timeout", async () => {
+  await openStore().append("slow", {});
+  const sql = rawConnection();
+  const store = openStore({}, `${inject("postgresUrl")}?statement_timeout=200`);
+  await store.load("slow");
+  await sql.begin(async (blocking) => {
+    await blocking`lock table threads in access exclusive mode`;
+    await expect(store.append("slow", {})).rejects.toMatchObject({
+      code: "store_busy",
+      retryable: true,
+      message: expect.stringContaining("statement_timeout"),
+    });
+  });
+  expect((await store.append("slow", {})).rev).toBe(2);
 });
 
 test("the error of a pooler that loses prepared statements names the cure", async () => {
