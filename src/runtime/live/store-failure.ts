@@ -176,15 +176,18 @@ function refuse(decision: Decision, waiting: readonly Command[], error: unknown)
 /** The log could not be reloaded. */
 export function notRestored(
   decision: Decision,
-  { after }: Extract<Hold, { type: "restore" }>,
+  { isResuming, after }: Extract<Hold, { type: "restore" }>,
   error: unknown,
 ): Decision {
-  const { broken } = decision.live;
+  const { broken, resumes } = decision.live;
   if (broken === undefined) return decision;
   const answered = refuse(decision, after, error);
   if (isPermanent(error)) return breakPermanently(answered, error);
   const { failure, error: cause, retryMs } = broken;
   const left = suspendRequest(answered, { reason: "store" }, { failure, cause });
-  const later = update(left, { broken: { ...broken, retryMs: Math.min(2 * retryMs, LONGEST_RETRY_MS) } });
+  const later = update(left, {
+    broken: { ...broken, retryMs: Math.min(2 * retryMs, LONGEST_RETRY_MS) },
+    resumes: { ...resumes, count: resumes.count - Number(isResuming) }, // nothing was resumed
+  });
   return effects(later, { type: "timer", name: "reload", ms: retryMs });
 }

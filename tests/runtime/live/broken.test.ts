@@ -424,6 +424,14 @@ describe("a request whose store was away", () => {
     expect(events(read)).toContain("request_failed");
   });
 
+  test("is resumed after any number of reloads that failed", () => {
+    let story = decided(calling(["sign"]), lost(AWAY), reload);
+    for (let index = 0; index < 9; index++) story = decided(story, failed(story, AWAY), reload);
+    expect(find(story, "restore").confirm).toBe(true);
+    expect(story.live.resumes).toEqual({ of: "req_1", count: 1 });
+    expect(find(decided(story, restored(story)), "open_request")).toMatchObject({ requestId: "req_1" });
+  });
+
   test("is counted apart from the request before", () => {
     const live = { ...decided(calling(["sign"]), lost(AWAY)).live, resumes: { of: "req_0", count: 3 } };
     expect(decided(live, reload).live.resumes).toEqual({ of: "req_1", count: 1 });

@@ -266,7 +266,7 @@ describe("a process whose store goes away while it writes an ask", () => {
       (error: unknown) => error,
     );
     await on.end(written);
-    await on.pass(2 * TTL);
+    await on.pass(300_000);
     state.isAway = false;
     comeBack();
     return { on, server, error: await on.end(asked) };
@@ -279,7 +279,7 @@ describe("a process whose store goes away while it writes an ask", () => {
   ])("runs the request once when the store is back, with its context; the answer came: %s", async (isAnswered, why) => {
     const { on, server, error } = await cutAtAsk(isAnswered);
     expect(error).toMatchObject(why);
-    await on.pass(20_000);
+    await on.pass(60_000);
     expect(told(await on.log())).toEqual(["ask Hi.", "says Hello. end:completed"]);
     const again = await on.end(server.ask("Hi.", { requestId: "req_1" }));
     expect((await on.end(again.result)).text).toBe("Hello.");
