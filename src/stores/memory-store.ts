@@ -309,11 +309,10 @@ export function memoryDriver(tenant: MemoryTenant, clock: Clock): StoreDriver {
 
     async changedThreads(after) {
       const start = after === undefined ? log.length : Number(after);
-      const changes = log.slice(start);
-      const threadIds = new Set(changes.map(({ threadId }) => threadId));
+      const threadIds = log.slice(start).map(({ threadId }) => threadId);
       const postedIds = [...inboxes].flatMap(([threadId, { pending }]) => (pending.size > 0 ? [threadId] : []));
-      const goneIds = changes.flatMap(({ type, threadId }) => (type === "deleted" ? [threadId] : []));
-      return { threadIds: [...threadIds], postedIds: [...postedIds, ...goneIds], position: String(log.length) };
+      // The commands of a deleted thread are gone.
+      return { threadIds, postedIds: [...postedIds, ...threadIds], position: String(log.length) };
     },
 
     async heads(afterId, limit) {

@@ -168,8 +168,8 @@ export class AgentHost<Agent extends AnyAgent = AnyAgent> extends ThreadCommands
     return this.#threads.busy;
   }
   /** Starts a thread whose claim this process has. `agent`: the one that the store knows. */
-  protected startTaken(threadId: string, agent: string | undefined, gate: object | undefined): Promise<unknown> {
-    return this.#takeovers.start(threadId, agent, gate as Gate | undefined); // it is no public type
+  protected startTaken(threadId: string, agent: string | undefined, gate: object): Promise<unknown> {
+    return this.#takeovers.start(threadId, agent, gate as Gate); // it is no public type
   }
   protected reportTaken(threadId: string, error: unknown): void {
     this.#takeovers.report(threadId, error);

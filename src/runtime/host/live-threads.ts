@@ -273,9 +273,9 @@ export class LiveThreads<Agent extends AnyAgent> {
   /** A thread got a command of another one: it starts, or reads its inbox again. If that fails now, it is tried again later. */
   async #deliver(threadId: string, agent: string | undefined, context: unknown): Promise<void> {
     if (this.isStopped) return;
-    const start = { claimWaitMs: 0, ...(agent !== undefined && { agent }), ...(context !== undefined && { context }) };
+    const start = { claimWaitMs: 0, agent, context } as Start<Agent>; // the context is that of the parent
     try {
-      await this.use(threadId, ({ loop }) => takePosted(loop), start as Start<Agent>); // the context is that of the parent
+      await this.use(threadId, ({ loop }) => takePosted(loop), start);
     } catch (error) {
       if (this.isStopped || isOfAnotherHost(error)) return;
       const { leaseTtlMs = LEASE_TTL_MS } = this.#options;
@@ -368,12 +368,12 @@ export class LiveThreads<Agent extends AnyAgent> {
     };
     // The start uses the thread, and it was allowed. A thread that a caller uses keeps its asks.
     const isUsed = (): boolean => live.users > 0 || live.hosted.some(({ isWatched }) => isWatched);
-    const mayBegin: StartHooks["mayBegin"] = async () => {
-      const ms = isUsed() ? undefined : await gate?.waitMs();
-      if (ms === undefined || isUsed()) return undefined;
-      this.#release(threadId, live, { graceMs: 0 }, () => gate?.giveBack(ms));
-      return new Promise<never>(() => undefined); // the release ends the wait
+    const held = (giveBack: Awaited<ReturnType<Gate>>): Promise<void> | undefined => {
+      if (giveBack === undefined || isUsed()) return undefined;
+      this.#release(threadId, live, { graceMs: 0 }, giveBack);
+      return new Promise(() => undefined); // the release ends the wait
     };
+    const mayStart: StartHooks["mayStart"] = () => (isUsed() ? undefined : gate?.().then(held));
     // A thread that runs nothing is released for the process that asks: that process then has the stream of the answer.
     const answerCall: StartHooks["answerCall"] = async (call, perform) => {
       const mayRelease = call.method === "ask" || call.method === "continueRequest";
@@ -388,7 +388,7 @@ export class LiveThreads<Agent extends AnyAgent> {
     const shared = { lease, modelPlaces: this.#modelPlaces, agents: this.#agents };
     const server = AgentServer.open<Agent>(
       { ...this.#options, ...own, agent, threadId, signal: live.wanted.signal },
-      { lost, opened, listen, wake, sent, first, mayBegin, registered, became, answerCall, ...shared },
+      { lost, opened, listen, wake, sent, first, mayStart, registered, became, answerCall, ...shared },
     );
     server.catch(() => {
       if (this.#live.get(threadId) === live) this.#live.delete(threadId); // the next caller tries again
@@ -435,7 +435,7 @@ export class LiveThreads<Agent extends AnyAgent> {
     this.#due.set(threadId, at === undefined || at > now ? at : now + leaseTtlMs);
   }
 
-  #release(threadId: string, live: Live<Agent>, options: StopOptions, then?: () => Promise<void> | undefined): void {
+  #release(threadId: string, live: Live<Agent>, options: StopOptions, then?: () => Promise<void>): void {
     if (this.#live.get(threadId) !== live) return;
     live.keep();
     this.#live.delete(threadId);

@@ -66,7 +66,7 @@ export class Takeovers<Agent extends AnyAgent> {
   }
 
   /** Starts a thread whose claim this process has. `agent`: the one that the store knows. */
-  async start(threadId: string, agent: string | undefined, gate: Gate | undefined): Promise<unknown> {
+  async start(threadId: string, agent: string | undefined, gate: Gate): Promise<unknown> {
     const { threads } = this.#parts;
     try {
       return await threads.takeOver(threadId, { gate });

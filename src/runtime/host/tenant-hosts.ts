@@ -114,7 +114,7 @@ class TenantHost<Agent extends AnyAgent> extends AgentHost<Agent> {
     return this.busy;
   }
 
-  start({ threadId, agent }: TakenThread, gate: Gate | undefined): Promise<unknown> {
+  start({ threadId, agent }: TakenThread, gate: Gate): Promise<unknown> {
     return this.startTaken(threadId, agent, gate);
   }
 

@@ -43,18 +43,13 @@ interface WorkerOptions extends Pick<WorkOptions, "version" | "mayStart" | "sign
   readonly busy: () => number;
   readonly storeOf: (tenant: string) => ThreadStore;
   /** Starts a thread whose claim this process has. */
-  readonly start: (thread: TakenThread, gate: Gate | undefined) => Promise<unknown>;
+  readonly start: (thread: TakenThread, gate: Gate) => Promise<unknown>;
   /** A thread was not started, and no other attempt will help. */
   readonly failed: (thread: TakenThread, error: unknown) => void;
 }
 
-/** Holds back the asks that a taken thread begins by itself. */
-export interface Gate {
-  /** Asks `mayStart`: how long the thread waits. Undefined: its next ask begins. */
-  readonly waitMs: () => Promise<number | undefined>;
-  /** The released thread is not due before this time. */
-  readonly giveBack: (ms: number) => Promise<void>;
-}
+/** Asks `mayStart` about the next ask of a taken thread. If it has to wait, the result gives the released thread back. */
+export type Gate = () => Promise<(() => Promise<void>) | undefined>;
 
 /** A worker, and the places of the process for model calls. */
 export interface Working {
@@ -146,23 +141,24 @@ class Worker {
 
   /** The thread, if it may start now. Otherwise it is given back. */
   async #mayStart(taken: TakenThread): Promise<TakenThread | undefined> {
-    const ms = await this.#waitMs(taken);
-    if (ms === undefined) return taken;
-    await this.#giveBack(taken, ms).catch(() => undefined); // the claim ends with the lease
+    const giveBack = await this.#refusal(taken);
+    if (giveBack === undefined) return taken;
+    await giveBack();
     return undefined;
   }
 
-  /** How long the thread waits; undefined: it may start. A budget that cannot be read is reported, and read again later. */
-  async #waitMs(taken: TakenThread): Promise<number | undefined> {
-    try {
-      return await this.#askedMs(taken);
-    } catch (error) {
+  /** Undefined: the thread may start. A budget that cannot be read is reported, and read again later. */
+  async #refusal(taken: TakenThread): ReturnType<Gate> {
+    const ms = await this.#waitMs(taken).catch((error: unknown) => {
       this.#options.failed(taken, error);
       return POSTPONE_MS;
-    }
+    });
+    if (ms === undefined) return undefined;
+    return () => this.#giveBack(taken, ms).catch(() => undefined); // the claim ends with the lease
   }
 
-  async #askedMs({ tenant, threadId, agent }: TakenThread): Promise<number | undefined> {
+  /** How long the thread waits; undefined: it may start. */
+  async #waitMs({ tenant, threadId, agent }: TakenThread): Promise<number | undefined> {
     const { ports, mayStart } = this.#options;
     if (mayStart === undefined) return undefined;
     try {
@@ -181,13 +177,9 @@ class Worker {
   }
 
   async #start(taken: TakenThread): Promise<void> {
-    const { start, stopped, failed, mayStart } = this.#options;
-    const gate = mayStart && {
-      waitMs: () => this.#waitMs(taken),
-      giveBack: (ms: number) => this.#giveBack(taken, ms),
-    };
+    const { start, stopped, failed } = this.#options;
     try {
-      await start(taken, gate);
+      await start(taken, () => this.#refusal(taken));
     } catch (error) {
       if (stopped.aborted || ThreadHeldError.isInstance(error)) return; // the end of the lease ends the claim
       const isRetried = HeddleError.isInstance(error) && error.retryable;

@@ -1,7 +1,7 @@
 import { heldFor } from "../../agent/react/call-context.ts";
 import { opIdReused } from "../../agent/react/operations.ts";
 import type { PostedCommand } from "../../stores/command.ts";
-import { CommandError, ConflictError, threadNotFound } from "../../stores/errors.ts";
+import { CommandError, ConflictError } from "../../stores/errors.ts";
 import { requestCancelled } from "../request/request-error.ts";
 import {
   advanceAsks,
@@ -135,8 +135,7 @@ function decide(decision: Decision, signal: LiveSignal, moment: Moment): Decisio
 function look(decision: Decision, signal: Extract<LiveSignal, { type: "look" }>): Decision {
   const { broken, postsCommands, request } = decision.live;
   const { reply, hasRead } = signal;
-  if (broken === undefined && request?.phase === "waiting" && !hasRead)
-    return followedBy(decision, READ_ENTRIES, { ...signal, hasRead: true });
+  if (request?.phase === "waiting" && !hasRead) return followedBy(decision, READ_ENTRIES, { ...signal, hasRead: true });
   return broken === undefined && postsCommands
     ? wait(decision, { type: "read_inbox", turn: undefined, reply }, (id) => ({ type: "read_inbox", id }))
     : effects(decision, { type: "settle", reply });
@@ -287,8 +286,7 @@ function holdFailed(decision: Decision, hold: Hold, error: unknown, moment: Mome
         return followedBy(decision, READ_ENTRIES, { type, consumes, then, metadata, sends });
       // Another process has withdrawn one of the rows, or the store is away: read the rows again.
       const emitted = effects(decision, ...then);
-      if (CommandError.isInstance(error)) return withoutRows(emitted, consumes);
-      return breakDown(emitted, ConflictError.isInstance(error) ? threadNotFound(moment.threadId) : error);
+      return CommandError.isInstance(error) ? withoutRows(emitted, consumes) : breakDown(emitted, error);
     }
     case "read_inbox":
       if (hold.turn !== undefined) return failTurn(decision, hold.turn, error, moment);
@@ -311,7 +309,7 @@ function notPosted(
 ): Decision {
   const without = update(decision, { agent: withReplaced(decision.live.agent, { turn, commandId, replaces }) });
   if (isPermanent(error)) return endTurn(breakDown(without, error), turn, { error }, moment);
-  if (isDeleted(error)) return afterDeletion(without, turn, error, moment);
+  if (isDeleted(error)) return afterDeletion(without, turn, error);
   // The row of another command has this id. After other errors, this one may have a row.
   const isOther = CommandError.isInstance(error);
   const withdrawn = isOther ? without : effects(without, { type: "withdraw_row", commandId });

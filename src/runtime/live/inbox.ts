@@ -333,22 +333,21 @@ export function inboxRead(
     asks: asks.filter((ask) => !isGone(ask)),
     ...(asks[0] !== undefined && isGone(asks[0]) && { isAsking: false }),
   });
-  const withdrawn = { status: "dropped", reason: deleted === undefined ? "withdrawn" : "run_failed" } as const;
-  const ended = isFolded && deleted === undefined ? [] : gone; // an append whose answer was lost may have delivered them
+  const withdrawn = { status: "dropped", reason: deleted ? "run_failed" : "withdrawn" } as const;
+  const ended = isFolded && !deleted ? [] : gone; // an append whose answer was lost may have delivered them
   const ends = ended.map((commandId) => ({ type: "outcome", commandId, end: withdrawn }) as const);
-  const goneAsks = asks.filter(isGone);
-  const asksLeft = goneAsks.reduce((before, ask) => withdrawnAsk(before, ask, deleted), effects(left, ...ends));
+  const withdraw = (before: Decision, ask: QueuedAsk): Decision => withdrawnAsk(before, ask, deleted);
+  const asksLeft = asks.filter(isGone).reduce(withdraw, effects(left, ...ends));
   const fresh = isFolded ? commands : commands.filter(({ id }) => !inbox.has(id));
   const warned = effects(asksLeft, ...fresh.flatMap((row) => rowWarning(row, threadId)));
-  const rested = goneAsks.length > 0 ? consume(warned, [], [], restingStatus(warned.live)) : warned;
+  const rested = asks.some(isGone) ? consume(warned, [], [], restingStatus(warned.live)) : warned;
   return followedBy(amended(rested, commands), ...signalsOf(fresh));
 }
 
 function withdrawnAsk(decision: Decision, { id, requestId }: QueuedAsk, deleted?: Failure): Decision {
-  const error =
-    deleted === undefined
-      ? requestCancelled(requestId, "The ask was withdrawn before its turn.")
-      : requestFailed(requestId, deleted);
+  const error = deleted
+    ? requestFailed(requestId, deleted)
+    : requestCancelled(requestId, "The ask was withdrawn before its turn.");
   return effects(
     removeRequestTools(decision, requestId),
     { type: "forget", requestId },

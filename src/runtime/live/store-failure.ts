@@ -134,7 +134,7 @@ export function restored(
   const nextRetryMs = Math.min(2 * broken.retryMs, LONGEST_RETRY_MS);
   const reloaded = update(decision, { agent, broken: undefined, nextRetryMs });
   const { failure } = broken;
-  const deleted = isDeleted(broken.error) ? failure : undefined;
+  const deleted = failure.code === "thread_not_found" ? failure : undefined;
   const read = (before: Decision): Decision => inboxRead(before, rows, { threadId, isFolded: true, deleted });
   if (run !== undefined) {
     // Otherwise its ask had no key, so its caller asks again.

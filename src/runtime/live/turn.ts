@@ -225,14 +225,11 @@ export function caughtUp(
     agent === undefined
       ? decision
       : update(decision, { agent: { ...decision.live.agent, thread: agent.thread, state: agent.state } });
-  const gone = threadNotFound(moment.threadId);
-  if (step === undefined)
-    return agent === undefined && decision.live.agent.state.run !== undefined
-      ? afterDeletion(decision, turn, gone, moment)
-      : decideTurn(current, turn, moment);
+  if (agent !== undefined && step === undefined) return decideTurn(current, turn, moment);
   if (!hasMore) {
     const isGone = agent === undefined || (ConflictError.isInstance(error) && error.actual === 0);
-    return failTurn(decision, turn, isGone ? gone : error, moment);
+    const why = isGone ? threadNotFound(moment.threadId) : error;
+    return step === undefined ? afterDeletion(decision, turn, why) : failTurn(decision, turn, why, moment);
   }
   // The effects of the turn are found by comparing with this state.
   const before = { ...turn.before, thread: agent.thread, state: agent.state };
@@ -242,11 +239,8 @@ export function caughtUp(
 }
 
 /** The thread was deleted, so its open request fails. Then the command is decided on the thread that there is now. */
-export function afterDeletion(decision: Decision, turn: Turn, error: unknown, moment: Moment): Decision {
-  const { signal, reply } = turn;
-  const failed = breakDown(decision, error);
-  if (failed === decision) return endTurn(decision, turn, { error }, moment); // the log is being read again
-  return followedBy(failed, { type: "agent", signal, ...(reply !== undefined && { reply }) });
+export function afterDeletion(decision: Decision, { signal, reply }: Turn, error: unknown): Decision {
+  return followedBy(breakDown(decision, error), { type: "agent", signal, ...(reply !== undefined && { reply }) });
 }
 
 export function failTurn(decision: Decision, turn: Turn, error: unknown, moment: Moment): Decision {

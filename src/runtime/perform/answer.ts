@@ -1,7 +1,7 @@
 import { nextAgent } from "../../agent/react/agent.ts";
 import type { ReactSettings } from "../../agent/react/settings.ts";
 import type { Command, CommandInput, CommandOutcome, ConsumedCommand, PostedCommand } from "../../stores/command.ts";
-import { CommandError, ConflictError, threadNotFound } from "../../stores/errors.ts";
+import { CommandError, ConflictError } from "../../stores/errors.ts";
 import type { AppendOptions, AppendResult, NextRun, ThreadStore } from "../../stores/port.ts";
 import { longerTail } from "../../stores/project-from-store.ts";
 import type { Entry, EntryInput } from "../../thread/entry.ts";
@@ -101,8 +101,7 @@ function post(
   const { store, ports, threadId } = place;
   const agent = place.agent?.();
   // The thread of an open request may have been deleted. Then the command is not stored.
-  const exists = agent?.state.run === undefined ? {} : { create: false };
-  const options = { epoch, posts: [{ threadId, command }], ...exists };
+  const options = { epoch, posts: [{ threadId, command }], create: agent?.state.run === undefined };
   const more = scheduleOptions(schedule, agent === undefined ? "" : nextAgent(agent), ports.clock);
   const rev = agent?.thread.rev;
   const find = async (): Promise<Command | undefined> =>
@@ -167,7 +166,6 @@ async function scheduledPost({ store, threadId, options, more, rev }: PostAppend
     return await scheduled(store, threadId, [], { ...options, expectedRev: rev }, more)();
   } catch (error) {
     if (!ConflictError.isInstance(error)) throw error;
-    if (options.create === false && error.actual < error.expected) throw threadNotFound(threadId);
     return store.append(threadId, [], options); // the command makes the thread due
   }
 }

@@ -56,7 +56,7 @@ export interface AskedThread extends Omit<RequestLog, "agent" | "options">, Prom
     PromptSource["options"] &
     ModelSources["options"] &
     Parameters<typeof makeAgain>[0] &
-    Pick<ThreadOptions, "definition" | "ports" | "handOff" | "mayBegin">;
+    Pick<ThreadOptions, "definition" | "ports" | "handOff" | "mayStart">;
   readonly live: Live;
   readonly scene: Pick<Scene, "telemetry" | "transient"> & TelemetryScene;
   reload(): Promise<void>;
@@ -101,12 +101,11 @@ async function prepareValues(
   const known = ask.keys.length === 0 ? undefined : await answerOrAbort(thread, signal, () => findKnown(thread, ask));
   if (known !== undefined) return { type: "unprepared", askId, known };
   if (mustWait(thread.live, ask)) return { type: "postponed", askId };
-  if (functions === undefined) await answerOrAbort(thread, signal, async () => thread.options.mayBegin?.());
+  if (functions === undefined) await answerOrAbort(thread, signal, async () => thread.options.mayStart?.());
   if (wasHandedOver(thread.agent) && thread.agent.state.run === undefined && continues === undefined) {
     await takeLaneAgent(thread, ask, signal);
   }
   checkPrices(options, thread.options.definition);
-  if (thread.agent.state.run !== undefined) await thread.command({ type: "notice" }); // the thread may have been deleted
   // While a request is open, the agent refuses another ask, so no function of the caller is called for it.
   const { agent } = thread;
   if (agent.state.run !== undefined) {

@@ -194,7 +194,7 @@ export interface ThreadOptions {
   /** Absent where no host serves the thread. */
   readonly handOff?: OtherAgents | undefined;
   /** Resolves when an ask without a caller in this process may begin. Undefined: at once. */
-  readonly mayBegin?: (() => Promise<void>) | undefined;
+  readonly mayStart?: (() => Promise<void> | undefined) | undefined;
   /** Called when another process holds the thread or the store is closed, so that this process can do nothing more. */
   readonly lost: (error: unknown) => void;
 }

@@ -29,9 +29,9 @@ export async function ask(loop: Loop, given: Content | UserMessage, options: Any
   const keys = keysOf(options);
   const author = options.author === undefined ? {} : { author: checkAuthor(options.author) };
   const content = contentOf(given);
+  if (loop.current?.state === "waiting") await loop.command({ type: "notice" }); // the thread may have been deleted
   const open = openRequest(loop, keys, { content });
-  if (open?.state === "waiting") await loop.command({ type: "notice" }); // the thread may have been deleted
-  if (open !== undefined && loop.current === open) return open; // a queued repetition would wait for its own request
+  if (open !== undefined) return open; // a queued repetition would wait for its own request
   const { requestId = loop.options.ports.ids("req") } = options;
   const trace = traceOf(loop);
   const at = timeOfAsk(options.at, loop.options.ports.clock());
@@ -62,10 +62,11 @@ export async function continueRequest(loop: Loop, continues: string, options: An
   const asked = await findAsk(loop, "requestId", continues);
   const run = asked && runFromAsk(asked);
   if (run === undefined) throw requestNotFound(continues);
-  if (loop.agent.state.run?.requestId === continues) throw stillRunning(continues); // a queued repetition would wait for its own request
   const { requestId = loop.options.ports.ids("req") } = options;
-  const refusal = continueRefusal(loop.agent, continues);
-  if (refusal !== undefined && !(await isKnown(loop, keys))) throw notAccepted(requestId, refusal);
+  let refusal = continueRefusal(loop.agent, continues);
+  // One with the same key was accepted then.
+  if (refusal) for (const key of keys) if (await findAsk(loop, ...key)) refusal = undefined;
+  if (refusal) throw notAccepted(requestId, refusal);
   const trace = traceOf(loop);
   const given = await continuedValues(loop, run, options);
   const { mode = run.options.mode, context, tools } = options;
@@ -90,12 +91,6 @@ export async function continueRequest(loop: Loop, continues: string, options: An
   return loop.ask(ask, { ...given, output: options.output, signal });
 }
 
-/** Whether the log has an ask with one of these keys. It was accepted then. */
-async function isKnown(loop: Loop, keys: readonly Key[]): Promise<boolean> {
-  for (const [ref, value] of keys) if ((await findAsk(loop, ref, value)) !== undefined) return true;
-  return false;
-}
-
 /** The trace of the caller, for the span of the request. */
 function traceOf({ options: { telemetry } }: Loop): Pick<StoredRequestOptions, "traceparent"> {
   const traceparent = telemetry.traceparent?.();
@@ -114,11 +109,6 @@ function invalidQueue(): RequestError {
 function notBranched(): RequestError {
   const message = "A continued request stays on its lane. Leave out branch, or ask again with it.";
   return new RequestError({ code: "invalid_options", message });
-}
-
-function stillRunning(requestId: string): RequestError {
-  const message = "The request has not ended. Wait for it, or cancel it first.";
-  return new RequestError({ code: "request_running", requestId, retryable: true, message });
 }
 
 /** The open request, if it has these keys and this content, or continues the same request. */

@@ -59,7 +59,7 @@ export interface StartHooks {
   /** Returns the signal for an open request, instead of `recover`. If it throws, the start fails. */
   readonly first?: ((agent: ReactAgent) => Signal | undefined | Promise<Signal | undefined>) | undefined;
   /** Resolves when an ask without a caller here may begin. If not, releases the thread. Default: at once. */
-  readonly mayBegin?: ThreadOptions["mayBegin"];
+  readonly mayStart?: ThreadOptions["mayStart"];
   /** Called when the thread is claimed, before it is read. If it throws, the start fails. */
   readonly claimed?: () => Promise<void>;
   /** Called when the server stops by itself: another process holds the thread, or the store is closed. */
@@ -144,7 +144,7 @@ async function start<Agent extends AnyAgent>(
       performCall,
       wake: hooks.wake ?? (() => undefined),
       sent: hooks.sent,
-      mayBegin: hooks.mayBegin,
+      mayStart: hooks.mayStart,
       modelPlaces: hooks.modelPlaces,
       handOff: hooks.agents && {
         serves: (name) => hooks.agents?.has(name) ?? false,

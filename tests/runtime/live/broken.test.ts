@@ -346,7 +346,7 @@ describe("the log that was read again", () => {
   test("fails a request whose thread was deleted", () => {
     const broken = decided(running(), lost(OUT_OF_SPACE));
     const read = decided(broken, restored(broken, { agent: idle().agent }));
-    const none = decided(read, { type: "caught_up", id: find(read, "catch_up").id, agent: undefined });
+    const none = decided(read, { type: "caught_up", id: find(read, "catch_up").id, agent: read.live.agent });
     expect(find(none, "reject").error).toMatchObject({ failure: { code: "store_failed" }, cause: OUT_OF_SPACE });
     expect(none.live.request?.phase).toBe("over");
   });
