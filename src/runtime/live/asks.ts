@@ -18,7 +18,7 @@ import { endToParent } from "./children.ts";
 import { effects, update, wait } from "./decision.ts";
 import { cancelOf, consume, consumedAsk, endOf, rowAskId, rowOfAsk, withoutCommand } from "./inbox.ts";
 import type { CallerAnswer, Live, QueuedAsk, ToolFacts, Turn } from "./live.ts";
-import { removeRequestTools, suspensionIn } from "./request-state.ts";
+import { forgetRequest, suspensionIn } from "./request-state.ts";
 import { isDue, scheduledRow } from "./schedule.ts";
 import type { Change, Decision, LiveSignal, Moment, RequestValues } from "./signal.ts";
 import { UNKNOWN } from "./store-failure.ts";
@@ -211,7 +211,7 @@ export function refuseAsks(decision: Decision, error: unknown): Decision {
 export function giveToRequest(
   decision: Decision,
   requestId: string,
-  { context, tools, models, exactCounter, held }: RequestValues,
+  { context, tools, models, exactCounter, held, systemPrompt }: RequestValues,
 ): Decision {
   const { live } = decision;
   const { agent } = live;
@@ -224,7 +224,7 @@ export function giveToRequest(
   return update(decision, {
     ownTools,
     unresolved,
-    given: { requestId, context, tools },
+    given: { requestId, context, tools, systemPrompt },
     agent: { ...agent, settings },
   });
 }
@@ -262,7 +262,8 @@ export function giving(requestId: string, { context, tools }: Pick<RequestValues
   return {
     live: (live) => {
       const before = live.given?.requestId === requestId ? live.given : undefined;
-      return { ...live, given: { requestId, context: context ?? before?.context, tools: tools ?? before?.tools } };
+      const given = { ...before, requestId, context: context ?? before?.context, tools: tools ?? before?.tools };
+      return { ...live, given };
     },
     agent: (agent, { ownTools, given }) => ({
       ...agent,
@@ -279,28 +280,17 @@ export function withTools(own: ToolFacts, more: ToolFacts | undefined): ToolFact
 }
 
 /** The agent accepted or refused the ask, or the decision failed. */
-export function askDecided(
-  decision: Decision,
-  { performed, signal }: Turn,
-  outcome: { readonly error?: unknown },
-): Decision {
+export function askDecided(decision: Decision, { performed }: Turn, outcome: { readonly error?: unknown }): Decision {
   const [ask, ...others] = decision.live.asks;
   if (ask === undefined) return decision;
   const left = update(decision, { asks: others, isAsking: false });
   const refused = performed.find(({ type }) => type === "emit_request_error");
-  if ("error" in outcome) return refuseAsk(withPrompt(left, signal), ask, outcome.error);
+  if ("error" in outcome) return refuseAsk(left, ask, outcome.error);
   if (refused?.type === "emit_request_error") return refuseAsk(left, ask, notAccepted(ask.requestId, refused.failure));
   // The ask is in the log. Its request may have failed here before it was opened.
   const { live } = left;
   if (live.request?.id !== ask.requestId) return refuseAsk(left, ask, endOfRequest(live, ask.requestId));
   return settleSame(left, ask, {});
-}
-
-/** After a failed write the log may have the ask. Then it is resumed with this prompt. */
-function withPrompt(decision: Decision, signal: Turn["signal"]): Decision {
-  const { agent, broken } = decision.live;
-  if (broken === undefined || signal.type !== "ask") return decision;
-  return update(decision, { agent: { ...agent, flight: { ...agent.flight, systemPrompt: signal.systemPrompt } } });
 }
 
 /** Whether the log may have the ask, and the request is resumed when the store is back. Otherwise its caller asks again. */
@@ -339,9 +329,7 @@ export function refuseAsk(decision: Decision, ask: QueuedAsk, error: unknown): D
   const { live } = decision;
   const { requestId } = ask;
   const isOther = live.request?.id !== requestId && !mayResume(live, ask);
-  const forgotten = isOther
-    ? effects(removeRequestTools(decision, requestId), { type: "forget", requestId })
-    : decision;
+  const forgotten = isOther ? forgetRequest(decision, requestId) : decision;
   const { code, message } = failureOf(error, UNKNOWN);
   const consumes = [...consumedAsk(live, ask, { status: "refused", code, message }), ...cancelOf(live, requestId)];
   if (consumes.length === 0) return settleSame(forgotten, ask, { error });
@@ -389,9 +377,8 @@ function queued({ asks, isAsking }: Live): readonly QueuedAsk[] {
 /** The error for an ask that is in the log but that this process cannot run. */
 function endOfRequest(live: Live, requestId: string): Error {
   const { broken } = live;
-  if (broken === undefined) return requestSuspended(requestId, suspensionIn(live));
-  const { failure, error: cause, suspension } = broken;
-  return suspension === undefined
-    ? requestFailed(requestId, failure)
-    : requestSuspended(requestId, suspension, { failure, cause });
+  const isFailed = broken !== undefined && broken.suspension === undefined;
+  return isFailed
+    ? requestFailed(requestId, broken.failure)
+    : requestSuspended(requestId, suspensionIn(live), { ...broken, cause: broken?.error });
 }

@@ -211,9 +211,14 @@ export interface Live {
   readonly ownModels: Pick<ReactSettings, "model" | "fallbacks">;
   /** Tools of the thread whose code was not found. Each request has an event for each of them. */
   readonly unresolved: readonly { readonly name: string; readonly reason: string }[];
-  /** The values of the request's caller: the context, and the facts of its own tools. */
+  /** The values of the request's caller: the context, the facts of its own tools, and the prompt that was made for it. */
   readonly given:
-    | { readonly requestId: string; readonly context: unknown; readonly tools: ToolFacts | undefined }
+    | {
+        readonly requestId: string;
+        readonly context: unknown;
+        readonly tools: ToolFacts | undefined;
+        readonly systemPrompt?: string | undefined;
+      }
     | undefined;
   readonly request: RequestState | undefined;
   readonly asks: readonly QueuedAsk[];

@@ -23,9 +23,9 @@ export function openRequest(
 
 /** Clears the tools, the time limit and the log watch of a request that has ended here. */
 export function forgetRequest(decision: Decision, requestId: string): Decision {
-  if (decision.live.request?.id !== requestId) return effects(decision, { type: "forget", requestId });
-  const forgotten = effects(stopTime(decision), { type: "forget", requestId }, { type: "follow", fromSeq: undefined });
-  return removeRequestTools(forgotten, requestId);
+  const forgotten = effects(removeRequestTools(decision, requestId), { type: "forget", requestId });
+  if (decision.live.request?.id !== requestId) return forgotten;
+  return effects(stopTime(forgotten), { type: "follow", fromSeq: undefined });
 }
 
 /** Removes the tools and models of the request: the agent has its own again. */

@@ -116,14 +116,17 @@ export function restored(
   threadId: string,
 ): Decision {
   const { run } = fresh.state;
-  const decision = withoutUnwritten(before, run?.requestId);
+  const { given, request } = before.live;
+  const isUnwritten = given !== undefined && ![request?.id, run?.requestId].includes(given.requestId);
+  const decision = isUnwritten ? forgetRequest(before, given.requestId) : before;
   const { live } = decision;
-  const { broken, request } = live;
+  const { broken } = live;
   if (broken === undefined) return decision;
   if (broken.isPermanent) return refuse(decision, after, broken.error);
   // The agent emits the end of a run that it knows, even if the log has that end already.
   const isOver = request !== undefined && request.phase !== "over" && run?.runId !== request.runId;
-  const { systemPrompt, steers, deferred } = live.agent.flight;
+  const { steers, deferred } = live.agent.flight;
+  const systemPrompt = live.given?.systemPrompt ?? live.agent.flight.systemPrompt;
   const flight = {
     ...fresh.flight,
     ...(!live.postsCommands && { steers, deferred }),
@@ -138,7 +141,7 @@ export function restored(
   const read = (before: Decision): Decision => inboxRead(before, rows, { threadId, isFolded: true, deleted });
   if (run !== undefined) {
     // Otherwise its ask had no key, so its caller asks again.
-    const isKnown = request?.id === run.requestId || live.given?.requestId === run.requestId;
+    const isKnown = [request?.id, given?.requestId].includes(run.requestId);
     const resume: Signal =
       isResuming && isKnown
         ? { type: "resume", continued: true, ...(systemPrompt !== undefined && { systemPrompt }) }
@@ -155,15 +158,6 @@ export function restored(
     { type: "close_request", failure, cause: request.thrown?.error },
     ...after,
   );
-}
-
-/** Removes the values of an ask that the log does not have. */
-function withoutUnwritten(decision: Decision, open: string | undefined): Decision {
-  const { given, request } = decision.live;
-  if (given === undefined || given.requestId === open || given.requestId === request?.id) return decision;
-  const forgotten = removeRequestTools(forgetRequest(decision, given.requestId), given.requestId);
-  const { agent } = forgotten.live;
-  return update(forgotten, { agent: { ...agent, flight: { ...agent.flight, systemPrompt: undefined } } });
 }
 
 /** Rejects the callers that waited for the log. */

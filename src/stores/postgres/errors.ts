@@ -26,18 +26,13 @@ const AUTH_FAILED: ErrorKind = {
 /** A failover may pass through a standby, so this is an outage as any other. */
 const READ_ONLY: ErrorKind = {
   ...UNREACHABLE,
-  message:
-    "This server is read-only, perhaps a standby during a failover. Try again; if it stays so, connect to the primary.",
+  message: "This server is read-only, perhaps a standby during a failover. Try again, or connect to the primary.",
 };
 const BUSY: ErrorKind = {
   code: "store_busy",
   retryable: true,
-  message: "Postgres is too busy: too many connections, or another session held a lock too long. Try again.",
-};
-const CANCELLED: ErrorKind = {
-  ...BUSY,
   message:
-    "Postgres cancelled a statement, because the statement_timeout of the role ran out or an administrator did it. Try again, or raise the timeout.",
+    "Postgres is too busy: too many connections, a lock that another session held too long, or a statement over the statement_timeout of the role. Try again.",
 };
 
 /** SQLSTATE 08P01, a protocol violation. Poolers use it when they have no server connection. */
@@ -62,7 +57,7 @@ const STATES: { readonly [state: string]: ErrorKind } = {
   "53200": BUSY, // also when the table of locks is full
   "53300": BUSY,
   "55P03": BUSY,
-  "57014": CANCELLED,
+  "57014": BUSY,
   "40001": BUSY,
   "40P01": BUSY,
   "08P01": POOLER,
@@ -100,7 +95,7 @@ export function connectionLost(): StoreError {
 export function callTimedOut(ms: number, isPrepared = false): StoreError {
   const message =
     `Postgres did not answer within ${ms} ms (option callTimeoutMs). Check that server, pooler and network respond; ` +
-    `an append that carries entry ids is safe to repeat.${isPrepared ? " The URL has prepare=true, which hangs behind a pooler that does not handle prepared statements." : ""}`;
+    `an append that carries entry ids is safe to repeat.${isPrepared ? " With prepare=true, the pooler must support prepared statements." : ""}`;
   return new StoreError({ code: TIMEOUT, retryable: true, message });
 }
 
@@ -119,7 +114,7 @@ function kindOf(error: unknown, code: string): ErrorKind {
   const known = STATES[code] ?? CONNECTION[code];
   if (known !== undefined) return known;
   // A transaction that is to write does not begin on a standby. The text may be in another language, so the place counts.
-  if (code === "0A000" && /^call_bool_check_hook$/.test(textOf(error, "routine"))) return READ_ONLY;
+  if (code === "0A000" && /^call_bool_check/.test(textOf(error, "routine"))) return READ_ONLY;
   const isSocketError = textOf(error, "syscall") !== "" || /^E[A-Z]+$/.test(code);
   if (isSocketError || /^08/.test(code)) return UNREACHABLE;
   const name = code === "" ? "no code" : code;

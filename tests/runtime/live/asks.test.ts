@@ -310,7 +310,7 @@ describe("a thread that was opened", () => {
   test("resumes with what its caller gave", () => {
     const given: RequestValues = { systemPrompt: "In verse.", tools, context: 3 };
     const begun = written(left(running()), opened({ given }));
-    expect(begun.live.given).toEqual({ requestId: "req_1", context: 3, tools });
+    expect(begun.live.given).toEqual({ requestId: "req_1", systemPrompt: "In verse.", context: 3, tools });
     expect(find(begun, "start").directive).toMatchObject({ messages: [{ content: "In verse." }, { role: "user" }] });
     const plain = written(left(running()), opened({ given: { tools } }));
     expect(find(plain, "start").directive).toMatchObject({ messages: [{ role: "user" }] });
