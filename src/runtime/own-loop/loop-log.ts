@@ -88,6 +88,8 @@ interface LoopState {
   /** The thread as it was loaded last. */
   readonly thread?: Thread;
   readonly read?: ReadPrompt;
+  /** Commits the answer that was streamed last as far as it came, unless it was committed. */
+  readonly stopped?: () => Promise<void>;
 }
 
 /** The thread of one loop. Its appends come one after the other, under one claim. */
@@ -164,7 +166,14 @@ export class LoopLog {
     });
   }
 
-  save(messages: readonly object[]): Promise<void> {
+  /** An answer streams now. `stopped` commits it as far as it came. */
+  streams(stopped: () => Promise<void>): void {
+    this.#state = { ...this.#state, stopped };
+  }
+
+  async save(messages: readonly object[]): Promise<void> {
+    // A page that stops ends its message, and maybe before the stream of the model is cancelled.
+    await this.#state.stopped?.().catch(() => undefined); // the stream has the error
     return this.#next(async () => {
       try {
         await this.#record(asSent(messages));

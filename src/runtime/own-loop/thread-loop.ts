@@ -108,7 +108,8 @@ function loggedModel<Model extends ProviderModel>(log: LoopLog, model: Model): M
       const opened = await model.doStream(shown);
       const builder = builderFor();
       const commit = (facts: AnswerFacts): Promise<void> => answer(builder, facts);
-      return { ...opened, stream: loggedStream(opened.stream.getReader(), { builder, commit, spec }) };
+      const streams = log.streams.bind(log);
+      return { ...opened, stream: loggedStream(opened.stream.getReader(), { builder, commit, spec, streams }) };
     } catch (error) {
       await log.free();
       throw error;
@@ -130,6 +131,7 @@ interface StreamLog {
   readonly builder: AnswerBuilder;
   readonly commit: (facts: AnswerFacts) => Promise<void>;
   readonly spec: ReturnType<typeof specOf>;
+  readonly streams: LoopLog["streams"];
 }
 
 /**
@@ -137,7 +139,7 @@ interface StreamLog {
  * call that is not durable. It reads on when the page is gone, so that the answer is in the log. An answer that was stopped
  * or has failed is committed as far as it came, without calls.
  */
-function loggedStream(reader: Reader, { builder, commit, spec }: StreamLog): ReadableStream<unknown> {
+function loggedStream(reader: Reader, { builder, commit, spec, streams }: StreamLog): ReadableStream<unknown> {
   let end: Promise<void> | undefined;
   let isOpen = true;
   const commitOnce = (facts: AnswerFacts): Promise<void> => {
@@ -145,6 +147,7 @@ function loggedStream(reader: Reader, { builder, commit, spec }: StreamLog): Rea
     return end;
   };
   const partial = (): Promise<void> => commitOnce({ finishReason: "interrupted", isPartial: true });
+  streams(partial);
   return new ReadableStream<unknown>({
     async start(controller) {
       const send = (part: unknown): void => {
