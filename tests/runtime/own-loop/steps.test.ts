@@ -82,3 +82,22 @@ test("a prompt that changes between steps is read as it is", async () => {
   expect(model.requests.map(({ messages }) => messages.length)).toEqual([1, 3, 5]);
   expect((await store.load(threadId))?.rev).toBe(6);
 });
+
+test("a message that is saved before its stopped stream has ended is there once", async () => {
+  const store = memoryStore();
+  const loop = threadLoop({ store, threadId });
+  const model = loop.model(scriptedModel([{ text: ["It ", "is ", "sunny"], hang: true }]));
+  const { stream } = await model.doStream({ prompt: [{ role: "user", content: [{ type: "text", text: "Bern?" }] }] });
+  const reader = stream.getReader();
+  for (let text = ""; text !== "It is sunny"; ) {
+    const part = (await reader.read()).value as { readonly delta?: string };
+    text += part.delta ?? "";
+  }
+  const said = (id: string, role: string, text: string) => ({ id, role, parts: [{ type: "text", text }] });
+  const messages = [said("m1", "user", "Bern?"), said("m2", "assistant", "It is sunny")];
+  await loop.save(messages);
+  await reader.cancel();
+  const entries = (await store.load(threadId))?.toArray() ?? [];
+  expect(entries.map(({ kind, payload }) => payload["role"] ?? kind)).toEqual(["user", "assistant", "note"]);
+  expect((await loop.messages()).map(({ id }) => id)).toEqual(["m1", "m2"]);
+});

@@ -234,24 +234,6 @@ describe("a route with streamText on a thread", () => {
     ]);
   });
 
-  test("a message that is saved before its stopped stream has ended is there once", async () => {
-    const store = memoryStore();
-    const loop = threadLoop({ store, threadId });
-    const model = loop.model(scriptedModel([{ text: ["It ", "is ", "sunny"], hang: true }]));
-    const { stream } = await model.doStream({ prompt: [{ role: "user", content: [{ type: "text", text: "Bern?" }] }] });
-    const reader = stream.getReader();
-    for (let text = ""; text !== "It is sunny"; ) {
-      const part = (await reader.read()).value as { readonly delta?: string };
-      text += part.delta ?? "";
-    }
-    const said = (id: string, role: string, text: string) => ({ id, role, parts: [{ type: "text", text }] });
-    const messages = [said("m1", "user", "Bern?"), said("m2", "assistant", "It is sunny")];
-    await loop.save(messages);
-    await reader.cancel();
-    expect(logOf(await threadOf({ store }))).toEqual(["user", "assistant", "note"]);
-    expect((await loop.messages()).map(({ id }) => id)).toEqual(["m1", "m2"]);
-  });
-
   test("an answer is whole in the log when the page has closed", async () => {
     const own = app([{ text: ["It ", "is ", "sunny."], deltaDelayMs: 5 }]);
     const message = { id: "m1", role: "user", parts: [{ type: "text", text: "How is Bern?" }] };
