@@ -175,8 +175,8 @@ async function askPost<Agent extends AnyAgent>(
     return turn ?? (await askPost(host, threadId, post, options, policy, attempts - 1));
   } catch (error) {
     // Another post has asked since this one looked, or a person has decided the call that this one would deny.
-    const isLate = RequestError.isInstance(error) && LATE.has(error.code) && attempts > 1;
-    if (isLate) return askPost(host, threadId, post, options, policy, attempts - 1);
+    const isLate = RequestError.isInstance(error) && (LATE.has(error.code) || isTaken(error, post));
+    if (isLate && attempts > 1) return askPost(host, threadId, post, options, policy, attempts - 1);
     // A page may post only its last message: whether that is an edit of an earlier one shows only the whole thread.
     const isEdit = RequestError.isInstance(error) && error.code === "request_id_reused" && place.type === "end";
     const again = isEdit ? await whole() : place;
@@ -185,6 +185,11 @@ async function askPost<Agent extends AnyAgent>(
     if (turn === undefined) throw error; // unreachable: the last attempt asks
     return turn;
   }
+}
+
+/** Another process took the thread while this one asked. The message may be in the log: by its id, it is asked once. */
+function isTaken({ suspension }: RequestError, post: Post): boolean {
+  return suspension?.reason === "lost" && post.type === "message" && post.id !== undefined;
 }
 
 interface PlacedPost {

@@ -433,3 +433,37 @@ describe("a message that is posted again", () => {
     await host.stop();
   });
 });
+
+describe("a post whose process loses the thread while it asks", () => {
+  const suspension = { reason: "lost" } as const;
+  const lost = new RequestError({ code: "request_suspended", message: "Another process has it.", suspension });
+
+  /** A host whose first ask is in the log, and is then lost. */
+  function losing(host: AgentHost): AgentHost {
+    let asks = 0;
+    const ask = async (...given: Parameters<AgentHost["ask"]>) => {
+      const request = await host.ask(...given);
+      if (asks++ === 0) throw lost;
+      return request;
+    };
+    return new Proxy(host, {
+      get: (target, name) => {
+        const value: unknown = name === "ask" ? ask : Reflect.get(target, name, target);
+        return typeof value === "function" ? value.bind(target) : value;
+      },
+    });
+  }
+
+  test("looks again, and streams the request of its message", async () => {
+    const store = memoryStore();
+    const { message } = await post(losing(hostOn(store, ["Hello."])), [user("Hi")]);
+    expect(message.parts.at(-1)).toMatchObject({ text: "Hello." });
+    expect((await store.load("thread_c"))?.rev).toBe(2);
+  });
+
+  test("fails where its message has no id, because it may be in the log", async () => {
+    const { id: _none, ...nameless } = user("Hi");
+    const turn = chatTurn(losing(hostOn(memoryStore(), ["Hello."])), "thread_c", [nameless as UIMessage]);
+    await expect(turn).rejects.toBe(lost);
+  });
+});
