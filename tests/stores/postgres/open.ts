@@ -8,9 +8,9 @@ import {
 } from "heddle/postgres";
 import type { ThreadDatabase } from "heddle/store";
 import postgres from "postgres";
-import { afterAll, inject } from "vitest";
+import { afterAll, inject, onTestFinished, TestRunner } from "vitest";
 
-/** The schema of the test file that runs. Stores and raw connections use it, and all are gone when its tests are over. */
+/** The schema of the test file that runs. Stores and raw connections use it. */
 export let schema = "";
 
 let closing: (() => Promise<void>)[] = [];
@@ -33,7 +33,7 @@ export function useOwnSchema(): void {
 /** Each one is as good as a process of its own: it shares no connection and no memory with another. */
 export function openStore(options: PostgresStoreOptions = {}, url = inject("postgresUrl")): ThreadStore {
   const store = postgresStore(url, { schema, ...options });
-  closing.push(() => store.close());
+  whenOver(() => store.close());
   return store;
 }
 
@@ -49,6 +49,12 @@ export function rawConnection(url = inject("postgresUrl")): postgres.Sql {
   const connection = { search_path: schema };
   const types = { bigint: { to: 20, from: [20], serialize: String, parse: Number } };
   const sql = postgres(url, { max: 2, connection, types, onnotice: () => {} });
-  closing.push(() => sql.end({ timeout: 1 }));
+  whenOver(() => sql.end({ timeout: 1 }));
   return sql as unknown as postgres.Sql; // bigints come back as numbers, which rows of type any do not show
+}
+
+/** At the end of the test that runs, because the stores of a file of many tests have more connections than a server. */
+function whenOver(close: () => Promise<void>): void {
+  if (TestRunner.getCurrentTest() === undefined) closing.push(close);
+  else onTestFinished(close);
 }
