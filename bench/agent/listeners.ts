@@ -17,7 +17,7 @@ export async function listeners({ sizes, budgets }: Bench): Promise<Table> {
   const { deltas, rounds } = sizes;
   const results = await race(
     { one: () => readBy(1, deltas), many: () => readBy(1 + MORE, deltas) },
-    { rounds: 2 * rounds, warmup: 2 },
+    { rounds: 2 * rounds, warmup: 2 * rounds },
   );
   const microseconds = (result: Result): readonly number[] => result.laps.map(({ ms }) => (ms * 1000) / deltas);
   const one = microseconds(results.one);

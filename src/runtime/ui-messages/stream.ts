@@ -57,9 +57,9 @@ const INTERRUPTED = "request_suspended";
 interface Chunks<Chunk> {
   readonly list: readonly (Chunk | "keepalive")[];
   /** The event, if the list is a part of a text or of thinking and nothing else. */
-  readonly delta?: AgentEvent;
+  readonly delta?: AgentEvent | undefined;
   /** The position of the step that begins in the list. */
-  readonly id?: string;
+  readonly id?: string | undefined;
 }
 
 /** The chunks of a request for the page's version, in lists that are not empty. `keepalive` means that a tool runs. */
@@ -94,15 +94,15 @@ async function* chunksFor(
     const isStep = chunks.some(({ type }) => type === "start-step");
     if (isStep) begun += 1;
     if (event.seq <= after) continue;
-    const added = [...addedTo(event, options), ...(isOver ? await ownMetadata(source.id, options) : NOTHING)];
+    const given = addedTo(event, options);
+    const added = isOver ? [...given, ...(await ownMetadata(source.id, options))] : given;
     // Clients read nothing after an error or the end.
     const end = isOver ? chunks.findIndex(({ type }) => ENDS.has(type)) : chunks.length;
     const all = added.length === 0 ? chunks : [...chunks.slice(0, end), ...added, ...chunks.slice(end)];
     const shown = begun > from ? all : all.filter(({ type }) => ENDS.has(type));
     const list = forClient(event.kind === "keepalive" ? [...shown, "keepalive"] : shown);
-    const isDelta = event.kind === "llm_delta" && list.length === 1;
-    if (list.length > 0)
-      yield { list, ...(isDelta && { delta: event }), ...(isStep && { id: positionOf(messageId, begun - 1) }) };
+    const delta = event.kind === "llm_delta" && list.length === 1 ? event : undefined;
+    if (list.length > 0) yield { list, delta, id: isStep ? positionOf(messageId, begun - 1) : undefined };
   }
   if (isOver) return undefined;
   const failure = await failureIn(source);
@@ -126,6 +126,7 @@ function stepIn(lastEventId: string | null | undefined, messageId: string): numb
 }
 
 function addedTo(event: AgentEvent, { data, messageMetadata }: UIMessageStreamOptions): readonly UIChunk[] {
+  if (data === undefined && messageMetadata === undefined) return NOTHING;
   const given = data?.(event);
   const parts = given === undefined ? [] : "type" in given ? [given] : given;
   const metadata = messageMetadata?.(event);
@@ -292,7 +293,7 @@ let shared: { readonly delta: AgentEvent; readonly id: string; readonly bytes: U
 
 /** Server-sent events. A part of a text is encoded once for all streams. Each gets a copy, because it may change it. */
 function encoded({ list, delta, id: position }: Chunks<UIChunk | UIChunk6>): Uint8Array<ArrayBuffer> {
-  const [first] = list;
+  const first = list[0];
   const id = delta !== undefined && typeof first === "object" && "id" in first ? first.id : undefined;
   if (shared !== undefined && shared.delta === delta && shared.id === id) return shared.bytes.slice();
   const lines = list.map((chunk) => {
