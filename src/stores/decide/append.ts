@@ -98,7 +98,7 @@ export function decideAppend(
     };
   }
   if (state.known.length > 0) {
-    const result = replay(request, state.known, sha256);
+    const result = replay(request, state, sha256);
     const commands = draft ? writeReplayed(threadId, inbox, draft) : [];
     if (commands.length === 0) return { result };
     checkEpoch(threadId, request.options.epoch, state);
@@ -195,7 +195,9 @@ function checkEpoch(threadId: string, epoch: number | undefined, state: ThreadSt
 }
 
 /** The same result as the first append with this batch had, with `replayed: true`. */
-function replay({ threadId, batch }: AppendRequest, known: readonly StoredRow[], sha256: Sha256): AppendResult {
+function replay(request: AppendRequest, state: ThreadState, sha256: Sha256): AppendResult {
+  const { threadId, batch, options } = request;
+  const { known } = state;
   const drafts = new Map(batch.map(({ draft }) => [draft.id, draft]));
   const repeated = idsOf(known).filter((id) => drafts.get(id)?.hasCallerId === false);
   if (repeated.length > 0) throw repeatedByOption(threadId, repeated);
@@ -207,11 +209,12 @@ function replay({ threadId, batch }: AppendRequest, known: readonly StoredRow[],
     const [draft, entry] = [drafts.get(id), byId.get(id)];
     return draft === undefined || entry === undefined || !isSameEntry(entry, draft);
   });
-  if (changed.length > 0) throw new EntryIdReuseError(threadId, idsOf(changed), "already there with other content");
   const start = entries[0]?.seq ?? 0;
   const isWhole =
     batch.length === entries.length &&
     entries.every(({ id, seq }, i) => id === batch[i]?.draft.id && seq === start + i);
+  if (changed.length > 0 || !isWhole) checkEpoch(threadId, options.epoch, state); // the next holder has used the ids
+  if (changed.length > 0) throw new EntryIdReuseError(threadId, idsOf(changed), "already there with other content");
   if (!isWhole) throw new EntryIdReuseError(threadId, idsOf(entries), "already there, but not as this batch");
   return { rev: start + entries.length, entries, replayed: true };
 }

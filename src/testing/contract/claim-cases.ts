@@ -124,6 +124,17 @@ export const claimCases: ContractTests = {
     await store.claim(thread, { holder: "bob", ttlMs: LONG_TTL_MS });
   },
 
+  "an append of ids that the next holder has used says that its epoch is over": async ({ store, thread }) => {
+    const { epoch } = await store.claim(thread, { holder: "ada", ttlMs: LONG_TTL_MS });
+    await store.release(thread, epoch);
+    const next = await store.claim(thread, { holder: "bob", ttlMs: LONG_TTL_MS });
+    await store.append(thread, note({ by: "bob" }, { id: "a" }), { epoch: next.epoch });
+    const stale = { code: "stale_holder", epoch, current: next.epoch };
+    await rejects(store.append(thread, note({ by: "ada" }, { id: "a" }), { epoch }), stale, "other content");
+    const more = [note({ by: "bob" }, { id: "a" }), note()];
+    await rejects(store.append(thread, more, { epoch }), stale, "a longer batch");
+  },
+
   "an epoch nobody got is stale": async ({ store, thread }) => {
     await rejects(store.renew(thread, 1), { code: "stale_holder", current: 0 }, "renew");
     await rejects(store.release(thread, 1), { code: "stale_holder", current: 0 }, "release");
