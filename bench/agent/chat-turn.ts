@@ -20,6 +20,7 @@ type Route = (request: Request) => Promise<Response>;
 /** A route of a chat page, with a history of its own for each turn. */
 interface Chat {
   readonly route: Route;
+  /** Writes a history, which is read in another moment, as that of a page that was opened again. */
   begin(id: string, messages: readonly Said[]): Promise<unknown>;
   close(): Promise<void>;
 }
@@ -38,8 +39,17 @@ export async function chatTurn({ sizes, budgets }: Bench): Promise<Table> {
   try {
     for (const length of LENGTHS) {
       const messages = Array.from({ length }, (_, at) => saidAt(at));
-      const turn = (chat: Chat) => (): Promise<Lap> => oneTurn(chat, messages);
-      const contenders = { heddle: turn(chats.heddle), plain: turn(chats.plain) };
+      const turn = (chat: Chat, ids: Iterator<string>) => (): Promise<Lap> =>
+        oneTurn(chat, ids.next().value ?? "", messages.length);
+      const begun = async (chat: Chat): Promise<Iterator<string>> => {
+        const ids = Array.from({ length: WARM_UP + sizes.chatTurns }, () => crypto.randomUUID());
+        for (const id of ids) await chat.begin(id, messages);
+        return ids.values();
+      };
+      const contenders = {
+        heddle: turn(chats.heddle, await begun(chats.heddle)),
+        plain: turn(chats.plain, await begun(chats.plain)),
+      };
       const { heddle, plain } = await race(contenders, { rounds: sizes.chatTurns, warmup: WARM_UP });
       const ratio = heddle.over(plain);
       rows.push({ name: `heddle: chatHandler, ${length} messages before`, values: { p50: heddle.p50 } });
@@ -67,7 +77,7 @@ export async function chatTurn({ sizes, budgets }: Bench): Promise<Table> {
     checks,
     notes: [
       "Each turn is the first of its thread in this process. The model is shown the whole history by both, and answers at once.",
-      "Both store the message durably before they call the model; the plain route then reads its rows.",
+      "All histories are written before the first turn. Both store the message durably before they call the model; the plain route then reads its rows.",
     ],
   };
 }
@@ -76,10 +86,8 @@ function saidAt(index: number): Said {
   return index % 2 === 0 ? { role: "user", content: askOf(index) } : { role: "assistant", content: ANSWER };
 }
 
-async function oneTurn({ route, begin }: Chat, messages: readonly Said[]): Promise<Lap> {
-  const id = crypto.randomUUID();
-  await begin(id, messages);
-  const message = { id: `${id}-next`, role: "user", parts: [{ type: "text", text: askOf(messages.length) }] };
+async function oneTurn({ route }: Chat, id: string, length: number): Promise<Lap> {
+  const message = { id: `${id}-next`, role: "user", parts: [{ type: "text", text: askOf(length) }] };
   const body = JSON.stringify({ id, messages: [message] });
   const headers = { "content-type": "application/json" };
   const started = performance.now();
