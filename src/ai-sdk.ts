@@ -1,6 +1,5 @@
 import "./thread/node-version.ts";
 
-export type { UIToolTypes } from "./agent/definition/tool.ts";
 export {
   type ModelMessage,
   type ModelPrompt,
@@ -55,6 +54,7 @@ export type {
   UISourcePart,
   UITextPart,
   UIToolPart,
+  UIToolTypes,
 } from "./runtime/ui-messages/message.ts";
 export {
   type MessageSiblings,

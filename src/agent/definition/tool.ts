@@ -130,31 +130,6 @@ export type ToolInput<T extends AnyTool> = InferInput<T["inputSchema"]>;
 export type ToolOutput<T extends AnyTool> =
   NonNullable<T["execute"]> extends (...input: never[]) => infer Result ? ResolvedOutput<Result> : unknown;
 type ResolvedOutput<Result> = Result extends AsyncIterable<infer Output> ? Output : Awaited<Result>;
-/** The input of each tool as the model writes it, and its output as it is in parts of a page: the third type argument of `UIMessage` of `ai`. */
-export type UIToolTypes<T extends Tools> = {
-  [Name in keyof T & string]: { input: WrittenInput<T[Name]>; output: PageOutput<ToolOutput<T[Name]>> };
-};
-/** Calls keep the arguments as the model wrote them, before the schema transforms them. Without its type: that of `execute`. */
-type WrittenInput<T extends AnyTool> = T["inputSchema"] extends {
-  readonly "~standard": { readonly types?: infer Types };
-}
-  ? Known<NonNullable<Types> extends { readonly input: infer Input } ? Input : unknown, ToolInput<T>>
-  : NonNullable<T["execute"]> extends (input: infer Input, ...rest: never[]) => unknown
-    ? Known<ToolInput<T>, Input>
-    : ToolInput<T>;
-type Known<First, Second> = unknown extends First ? Second : First;
-type PageOutput<Output> = [Shown<Output>] extends [never] ? unknown : Shown<Output>;
-/** A mark without a type is an error, a question or a wait, and not an output. A scalar is its text. */
-type Shown<Output> =
-  Output extends ToolResult<infer Value>
-    ? unknown extends Value
-      ? never
-      : Shown<Value>
-    : unknown extends Output
-      ? unknown
-      : Output extends string | object
-        ? Output
-        : string;
 /** The context type that all these tools together need. */
 export type CombinedContext<T extends Tools> = {
   [Name in keyof T]: NonNullable<T[Name]["execute"]> extends (input: never, options: infer Options) => unknown

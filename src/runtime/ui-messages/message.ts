@@ -1,3 +1,4 @@
+import type { AnyTool, ToolInput, ToolOutput, ToolResult, Tools } from "../../agent/definition/tool.ts";
 import type { RequestEnd } from "../../agent/react/state.ts";
 import type { Failure } from "../../agent/signal.ts";
 import { type MutableJson, thaw, thawObject } from "../../providers/message-parts.ts";
@@ -359,3 +360,29 @@ export function failedMark({ code }: Failure, reason: string): UIMessageMetadata
 export function cancelledMark(reason: string): UIMessageMetadata {
   return { heddle: { status: "cancelled", code: "request_cancelled", reason } };
 }
+
+/** The input of each tool as the model writes it, and its output as it is in parts of a page: the third type argument of `UIMessage` of `ai`. */
+export type UIToolTypes<T extends Tools> = {
+  [Name in keyof T & string]: { input: WrittenInput<T[Name]>; output: PageOutput<ToolOutput<T[Name]>> };
+};
+/** Calls keep the arguments as the model wrote them, before the schema transforms them. Without its type: that of `execute`. */
+type WrittenInput<T extends AnyTool> = T["inputSchema"] extends {
+  readonly "~standard": { readonly types?: infer Types };
+}
+  ? Known<NonNullable<Types> extends { readonly input: infer Input } ? Input : unknown, ToolInput<T>>
+  : NonNullable<T["execute"]> extends (input: infer Input, ...rest: never[]) => unknown
+    ? Known<ToolInput<T>, Input>
+    : ToolInput<T>;
+type Known<First, Second> = unknown extends First ? Second : First;
+type PageOutput<Output> = [Shown<Output>] extends [never] ? unknown : Shown<Output>;
+/** A mark without a type is an error, a question or a wait, and not an output. A scalar is its text. */
+type Shown<Output> =
+  Output extends ToolResult<infer Value>
+    ? unknown extends Value
+      ? never
+      : Shown<Value>
+    : unknown extends Output
+      ? unknown
+      : Output extends string | object
+        ? Output
+        : string;
