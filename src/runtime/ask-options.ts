@@ -51,7 +51,10 @@ function dataOptions(
   };
 }
 
-type AskData = Omit<AskCommand, "id" | "type" | "content" | "agent" | "at" | "refs" | "author" | "idempotencyRef">;
+type AskData = Omit<
+  AskCommand,
+  "id" | "type" | "content" | "agent" | "at" | "refs" | "author" | "owner" | "idempotencyRef"
+>;
 
 const ASK_DATA: OptionNames<AskData> = {
   contextPolicy: true,

@@ -63,6 +63,7 @@ const ASK: OptionNames<AnyAskOptions> = {
   idempotencyRef: true,
   refs: true,
   author: true,
+  owner: true,
   display: true,
   signal: true,
 };
@@ -99,7 +100,6 @@ const HOST: OptionNames<HostOptions<never>> = {
 };
 
 const HOST_ASK: OptionNames<AnyAskOptions & AgentChoice> = { ...ASK, agent: true };
-
 const RUN: OptionNames<RunOptions<never>> = {
   ...ASK,
   thread: true,

@@ -1,6 +1,5 @@
 import type { AnyAgent } from "../../agent/definition/config.ts";
 import { activeLane } from "../../lanes/active-lane.ts";
-import { StoreError } from "../../stores/errors.ts";
 import type { ThreadInfo, ThreadStore } from "../../stores/port.ts";
 import { HeddleError } from "../../thread/errors.ts";
 import { httpStatusOf } from "../../thread/http-status.ts";
@@ -16,6 +15,7 @@ import { type ChatTurn, type ChatTurnOptions, chatTurn, resumeTurn } from "../ui
 import type { UIChatMessage, UIMessageLike } from "../ui-messages/message.ts";
 import { type MessageSiblings, messageSiblings } from "../ui-messages/message-tree.ts";
 import { isClient6, STREAM_OPTIONS, type UIMessageStreamOptions } from "../ui-messages/options.ts";
+import { infoOf, ownerMismatch } from "../ui-messages/owner.ts";
 import { uiMessageStreamResponse } from "../ui-messages/stream.ts";
 import { toUIMessages } from "../ui-messages/to-ui-messages.ts";
 import { queuedMessages } from "../ui-messages/user-message.ts";
@@ -122,8 +122,7 @@ export function chatHandler<Agent extends AnyAgent>(options: ChatHandlerOptions<
       const chat = await readChatRequest(request, { maxBodyBytes, origins });
       checkName("threadId", chat.threadId);
       const access = await options.authorize(request, { threadId: chat.threadId, action: chat.action });
-      const by = await checkAccess(host.store, chat, access);
-      return await serve(options, request, chat, by);
+      return await serve(options, request, chat, await checkAccess(host.store, chat, access));
     } catch (error) {
       if (!HeddleError.isInstance(error)) onError(error);
       return errorResponse(error);
@@ -136,7 +135,7 @@ async function serve<Agent extends AnyAgent>(
   { host, ask, stream: given }: ChatHandlerOptions<Agent>,
   request: Request,
   { action, threadId, body, messageId: resumed, lastEventId, client }: ChatRequest,
-  by: string | undefined,
+  { owner, by }: Partial<Exclude<ChatAccess, boolean>> = {},
 ): Promise<Response> {
   const stream = { ...given, ...(client !== undefined && { client }) };
   const streamed = ({ request: asked, joined, ...turn }: ChatTurn & Pick<UIMessageStreamOptions, "lastEventId">) =>
@@ -147,7 +146,7 @@ async function serve<Agent extends AnyAgent>(
     case "turn": {
       const { messages, trigger, messageId } = body;
       const sent = { trigger, messageId } as { readonly trigger?: string; readonly messageId?: string }; // checked by chatTurn
-      const all = { by, ...sent, ...(await ask?.(request, body)) };
+      const all = { by, ...sent, ...(await ask?.(request, body)), ...(owner !== undefined && { owner }) };
       const asked = [all] as unknown as AskArguments<ChatTurnOptions<Agent>>; // as `ask` gave them
       return streamed(await chatTurn(host, threadId, messages as unknown as readonly UIMessageLike[], ...asked)); // checked by chatTurn
     }
@@ -215,12 +214,12 @@ async function shown(
   return { messages, queued, siblings: messageSiblings(thread), title, status, nextSeq: thread.rev };
 }
 
-/** Checks the answer of `authorize`, and resolves to the person. A turn gives a new thread its owner before anything is written. */
+/** Checks the answer of `authorize`, and resolves to the owner and the person. The ask of a turn gives a new thread its owner. */
 async function checkAccess(
   store: ThreadStore,
   { threadId, action }: ChatRequest,
   access: ChatAccess,
-): Promise<string | undefined> {
+): Promise<Exclude<ChatAccess, boolean> | undefined> {
   if (access === true) return undefined;
   if (typeof access !== "object" || access === null) throw accessRefused();
   checkUIOptions("The answer of authorize", access, { owner: true, by: true });
@@ -228,16 +227,10 @@ async function checkAccess(
   checkName("owner", owner);
   checkBy(by);
   const info = await infoOf(store, threadId);
-  if (info?.owner === owner || (info === undefined && action !== "turn")) return by;
+  if (info === undefined || info.owner === owner) return { owner, by };
   // A thread with entries and no owner was not made by this handler: no user may take it.
-  if (info !== undefined && (info.owner !== undefined || info.rev > 0)) throw ownerMismatch(threadId);
-  await store.append(threadId, [], { owner });
-  return by;
-}
-
-async function infoOf(store: Pick<ThreadStore, "list">, threadId: string): Promise<ThreadInfo | undefined> {
-  const { threads } = await store.list({ prefix: threadId, order: "id", limit: 1 });
-  return threads.find(({ id }) => id === threadId);
+  if (action !== "turn" || info.owner !== undefined || info.rev > 0) throw ownerMismatch(threadId);
+  return { owner, by };
 }
 
 function errorResponse(error: unknown): Response {
@@ -277,8 +270,4 @@ function callWaits(): RequestError {
 
 function accessRefused(): RequestError {
   return new RequestError({ code: "access_refused", message: "You may not do this in this chat." });
-}
-
-function ownerMismatch(threadId: string): StoreError {
-  return new StoreError({ code: "owner_mismatch", threadId, message: "This chat belongs to another owner." });
 }

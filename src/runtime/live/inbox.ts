@@ -9,6 +9,7 @@ import type { Command, CommandInput, CommandOutcome, ConsumedCommand, PostedComm
 import { copyRefs, type Refs } from "../../thread/entry.ts";
 import { HeddleError } from "../../thread/errors.ts";
 import { isPlainObject, type JsonObject } from "../../thread/json.ts";
+import { checkName } from "../../thread/options.ts";
 import { postedOptions, timeOfAsk } from "../ask-options.ts";
 import { checkAuthor } from "../author.ts";
 import { requestCancelled, requestFailed } from "../request/request-error.ts";
@@ -30,7 +31,7 @@ export function rowOfAsk(
   { requestId: id, content, options, refs, keys, ...ask }: QueuedAsk,
   agent: string,
 ): CommandInput {
-  const { author, continues, operation, at } = ask;
+  const { author, continues, operation, at, owner } = ask;
   const ref = keys.find(([name]) => name !== "requestId")?.[0];
   const key = ref === undefined ? {} : { idempotencyRef: ref };
   const optional = {
@@ -39,6 +40,7 @@ export function rowOfAsk(
     ...(at !== undefined && { at: isoOf(at), agent }),
     ...(refs && { refs }),
     ...(author && { author }),
+    ...(owner !== undefined && { owner }),
     ...key,
   };
   return { id, type: "ask", ...({ content, options, ...optional } as JsonObject) }; // checked options are JSON
@@ -129,10 +131,12 @@ function askIn(id: string, body: JsonObject, postedAt: number): QueuedAsk {
     at: time,
     refs: given,
     idempotencyRef,
+    owner,
     agent,
     ...posted
   } = body;
   const at = timeOfAsk(time as Time | undefined, postedAt); // checked there
+  if (owner !== undefined) checkName("owner", owner);
   const refs: Refs = given === undefined ? {} : copyRefs(given, "refs");
   const key = typeof idempotencyRef === "string" ? refs[idempotencyRef] : undefined;
   if (idempotencyRef !== undefined && typeof key !== "string")
@@ -146,6 +150,7 @@ function askIn(id: string, body: JsonObject, postedAt: number): QueuedAsk {
     ...(typeof continues === "string" && { continues }),
     ...(isPlainObject(operation) && { operation: operation as unknown as ContextOperation }), // the agent checks it
     ...(given !== undefined && { refs }),
+    ...(owner !== undefined && { owner }),
     at, // also undefined, where the row had one before
     keys: [["requestId", id], ...(typeof key === "string" ? [[String(idempotencyRef), key] as const] : [])],
     row: "waits",

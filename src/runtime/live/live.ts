@@ -61,6 +61,8 @@ export interface QueuedAsk {
   /** It is not taken before this time, in milliseconds since 1970. */
   readonly at?: number | undefined;
   readonly refs?: Refs | undefined;
+  /** The owner that the thread gets or must have. */
+  readonly owner?: string | undefined;
   /** It waits for the end of an open request, whatever the agent's `busy` says. */
   readonly queues?: boolean | undefined;
   /** Refs that identify a repeated ask. */

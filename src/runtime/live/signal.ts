@@ -158,6 +158,8 @@ export type Effect =
       readonly before: ReactAgent;
       readonly after: ReactAgent;
       readonly metadata: JsonObject;
+      /** That of the ask which is appended. */
+      readonly owner?: string | undefined;
       readonly consumes: readonly ConsumedCommand[];
       readonly posts: readonly CommandInput[];
       /** Commands for other threads. */

@@ -10,7 +10,7 @@ import { readCut } from "../../lanes/answer-cut.ts";
 import { ContextOpError } from "../../lanes/context-operation.ts";
 import { settingIdReused } from "../../lanes/setting.ts";
 import type { CommandInput } from "../../stores/command.ts";
-import { CommandError, ConflictError, EntryIdReuseError, threadNotFound } from "../../stores/errors.ts";
+import { CommandError, ConflictError, EntryIdReuseError, StoreError, threadNotFound } from "../../stores/errors.ts";
 import type { AppendResult } from "../../stores/port.ts";
 import { HeddleError } from "../../thread/errors.ts";
 import type { JsonObject } from "../../thread/json.ts";
@@ -102,7 +102,8 @@ function takeStep(decision: Decision, turn: Turn, step: Step, moment: Moment): D
     const posts = end === undefined ? [] : [end];
     const change = rescheduled(decision.live, step.agent, { consumes, posts });
     const sends = sentBy(step.directives);
-    return { type: "append", id, before, after: step.agent, metadata, consumes, posts, sends, ...change };
+    const owner = ask?.owner;
+    return { type: "append", id, before, after: step.agent, metadata, owner, consumes, posts, sends, ...change };
   });
 }
 
@@ -244,7 +245,8 @@ export function afterDeletion(decision: Decision, { signal, reply }: Turn, error
 }
 
 export function failTurn(decision: Decision, turn: Turn, error: unknown, moment: Moment): Decision {
-  if (turn.signal.type === "worked") return endTurn(decision, turn, { error }, moment);
+  const isOthers = turn.signal.type === "ask" && StoreError.isInstance(error) && error.code === "owner_mismatch";
+  if (turn.signal.type === "worked" || isOthers) return endTurn(decision, turn, { error }, moment);
   // Perhaps only one of them cannot be stored.
   if (turn.signal.type === "results") {
     return followedBy(endTurn(decision, turn, {}, moment), ...turn.signal.results.map(asSignal));

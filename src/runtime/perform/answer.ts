@@ -199,7 +199,7 @@ export async function moveEarlierOperation(place: Place & Pick<Scene, "warn">, e
   await retryStore(ports, () => store.deleteCheckpoint(key));
 }
 
-interface Batch extends Pick<Extract<Effect, { type: "append" }>, "before" | "after" | "metadata"> {
+interface Batch extends Pick<Extract<Effect, { type: "append" }>, "before" | "after" | "metadata" | "owner"> {
   readonly consumes?: readonly ConsumedCommand[];
   readonly posts?: readonly CommandInput[];
   readonly sends?: readonly PostedCommand[];
@@ -210,12 +210,12 @@ interface Batch extends Pick<Extract<Effect, { type: "append" }>, "before" | "af
 export function append(
   { store, ports, threadId }: Place,
   epoch: number | undefined,
-  { before, after, metadata, consumes = [], posts = [], sends = [], schedule = {} }: Batch,
+  { before, after, metadata, owner: asked, consumes = [], posts = [], sends = [], schedule = {} }: Batch,
 ): Promise<AppendResult> {
   const { rev: expectedRev } = before.thread;
   const hasEntries = after.thread.rev > expectedRev;
   const entries = hasEntries ? after.thread.slice(expectedRev, after.thread.lastSeq).map(inputOf) : [];
-  const owner = before.state.run === undefined ? after.state.run?.options.parent?.owner : undefined;
+  const owner = asked ?? (before.state.run === undefined ? after.state.run?.options.parent?.owner : undefined);
   const options = {
     epoch,
     expectedRev,

@@ -22,9 +22,9 @@ type Key = readonly [ref: string, value: string];
 
 /** Sends an ask. It waits until earlier asks of this server were sent. */
 export async function ask(loop: Loop, given: Content | UserMessage, options: AnyAskOptions): Promise<AgentRequest> {
-  const { signal, context, tools, model, headers, output, refs, branch, queue } = options;
+  const { signal, context, tools, model, headers, output, refs, owner, branch, queue } = options;
   if (signal?.aborted) throw askAborted();
-  if (options.requestId !== undefined) checkName("requestId", options.requestId);
+  checkIds(options);
   if (queue !== undefined && typeof queue !== "boolean") throw invalidQueue();
   const keys = keysOf(options);
   const author = options.author === undefined ? {} : { author: checkAuthor(options.author) };
@@ -39,7 +39,18 @@ export async function ask(loop: Loop, given: Content | UserMessage, options: Any
   const operation = branch && (await branchOperation(loop, branch));
   const asked: StoredRequestOptions = stored instanceof Promise ? await stored : stored;
   const queues = at === undefined ? queue : true;
-  const ask = { requestId, content, ...author, at, keys, operation, queues, options: { ...asked, ...trace }, refs };
+  const ask = {
+    requestId,
+    content,
+    ...author,
+    at,
+    keys,
+    operation,
+    queues,
+    options: { ...asked, ...trace },
+    refs,
+    owner,
+  };
   return loop.ask(ask, { context, tools, model, headers, output, signal });
 }
 
@@ -48,11 +59,11 @@ export async function ask(loop: Loop, given: Content | UserMessage, options: Any
  * made again.
  */
 export async function continueRequest(loop: Loop, continues: string, options: AnyAskOptions): Promise<AgentRequest> {
-  const { signal, refs } = options;
+  const { signal, refs, owner } = options;
   if (signal?.aborted) throw askAborted();
   if (options.branch !== undefined) throw notBranched();
   checkName("requestId", continues);
-  if (options.requestId !== undefined) checkName("requestId", options.requestId);
+  checkIds(options);
   if (options.author !== undefined) throw noAuthor();
   const keys = keysOf(options);
   const words = { content: "", continues };
@@ -87,8 +98,14 @@ export async function continueRequest(loop: Loop, continues: string, options: An
     keys,
     options: { ...stored, ...trace },
     refs,
+    owner,
   };
   return loop.ask(ask, { ...given, output: options.output, signal });
+}
+
+function checkIds({ requestId, owner }: AnyAskOptions): void {
+  if (requestId !== undefined) checkName("requestId", requestId);
+  if (owner !== undefined) checkName("owner", owner);
 }
 
 /** The trace of the caller, for the span of the request. */

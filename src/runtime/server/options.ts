@@ -176,6 +176,11 @@ interface AskFields
    */
   readonly author?: Author | undefined;
   /**
+   * The owner that a new thread gets. A thread of another owner refuses the ask as `owner_mismatch`. Default: not checked, and a new
+   * thread has no owner.
+   */
+  readonly owner?: string | undefined;
+  /**
    * The parts and metadata that a page shows beside the content. `chatTurn` sets it, and `toUIMessages` reads it. It is stored, and
    * no model is shown it. Default: none.
    */
@@ -213,6 +218,7 @@ export type AskCommand = Pick<
   | "idempotencyRef"
   | "refs"
   | "author"
+  | "owner"
   | "display"
 > & {
   /** The `requestId`. The ask is taken once. */

@@ -21,14 +21,16 @@ import { contentOf, type Place, type Post, placeAtEnd, placeOf, REPLY } from "./
 import { LoggedRequest } from "./logged-events.ts";
 import type { UIMessageLike, UIToolPart } from "./message.ts";
 import { REGENERATES, userMessageId } from "./message-tree.ts";
+import { checkOwner } from "./owner.ts";
 import { toUIMessages } from "./to-ui-messages.ts";
 import { displayOf, storedDisplay } from "./user-message.ts";
 
 /** The part of an AgentHost that a chat needs. */
-export type ChatHost<Agent extends AnyAgent = AnyAgent> = Pick<
-  AgentHost<Agent>,
-  "get" | "ask" | "resume" | "thread" | "waiting" | "pending" | "cancel" | "steer" | "approve" | "deny" | "answer"
->;
+export type ChatHost<Agent extends AnyAgent = AnyAgent> = Pick<AgentHost, "store"> &
+  Pick<
+    AgentHost<Agent>,
+    "get" | "ask" | "resume" | "thread" | "waiting" | "pending" | "cancel" | "steer" | "approve" | "deny" | "answer"
+  >;
 
 /** The options of an ask, and the person who approves or denies calls. */
 export type ChatTurnOptions<Agent extends AnyAgent = AnyAgent> = AskOptions<AgentContext<Agent>> &
@@ -215,6 +217,7 @@ async function askAt<Agent extends AnyAgent>(
   if (resumed !== undefined) return { ...resumed, ...(joinedBefore && { joined: true }) };
   const isAsked = place.type !== "known" && open !== undefined && (await host.resume(threadId))?.id === open;
   if (place.type !== "known" && open !== undefined && !isAsked && !isLast) return undefined;
+  if (isAsked) await checkOwner(host.store, threadId, options.owner); // another owner may have begun the thread since
   const action = isAsked ? await actionFor(host, threadId, place, policy) : undefined;
   if (action === "cancel") await host.cancel(threadId, open, "Another message was sent.", { pending: "drop" });
   if (open !== undefined && post.type === "message" && (action === "steer" || action === "deny")) {

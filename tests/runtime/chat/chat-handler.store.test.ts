@@ -21,10 +21,11 @@ type Options = Partial<ChatHandlerOptions> & {
   readonly script?: readonly ScriptedStep[];
   readonly store?: ThreadStore;
   readonly more?: Tools;
+  readonly accept?: () => string;
 };
 
 /** A chat, and the SDK's own transport to it. */
-function chatOn({ script = ["4", "5", "6"], store = memoryStore(), more = {}, ...options }: Options = {}) {
+function chatOn({ script = ["4", "5", "6"], store = memoryStore(), more = {}, accept, ...options }: Options = {}) {
   const look = { inputSchema: anything, repeatable: true, execute: () => "found" };
   const tools = {
     look,
@@ -32,7 +33,7 @@ function chatOn({ script = ["4", "5", "6"], store = memoryStore(), more = {}, ..
     locate: { inputSchema: anything },
     ...more,
   };
-  const host = AgentHost.create({ agent: agentOf(script, { tools }), store, warn: () => undefined });
+  const host = AgentHost.create({ agent: agentOf(script, { tools, accept }), store, warn: () => undefined });
   onTestFinished(() => host.stop());
   const handler = chatHandler({ host, authorize: () => ({ owner: "ada" }), ...options });
   const fetch = async (url: string | URL | Request, init?: RequestInit) => handler(new Request(url, init));
@@ -160,22 +161,45 @@ describe.each([
     expect(await codeOf(await other.post("t/stop", {}))).toBe("403 owner_mismatch");
   });
 
-  test("serves a thread whose owner was written before the process ended", async () => {
+  test("gives a chat that is deleted while it is posted to its owner", async () => {
+    const store = open();
+    const ask = async (_request: Request, { id }: { readonly id?: unknown }) => {
+      await store.delete(String(id));
+      return undefined;
+    };
+    await send(chatOn({ store }), [user("m1", "2+2?")]);
+    await send(chatOn({ store, ask }), [user("m2", "And?")]);
+    expect((await store.list()).threads).toMatchObject([{ id: "t", owner: "ada", firstWords: "And?" }]);
+  });
+
+  test("leaves no chat when a post is refused or its process ends", async () => {
     const store = open();
     const full = new Proxy(store, {
       get: (target, name) =>
-        name === "append"
-          ? (id: string, entries: readonly [], options: object) =>
-              entries.length === 0 ? target.append(id, entries, options) : Promise.reject(new Error("killed"))
-          : Reflect.get(target, name).bind?.(target),
+        name === "append" ? () => Promise.reject(new Error("killed")) : Reflect.get(target, name).bind?.(target),
     });
     const killed = chatOn({ store: full, onError: () => undefined });
     expect((await killed.post("", { id: "t", messages: [user("m1", "2+2?")] })).ok).toBe(false);
     await killed.host.stop(); // or the next one waits for the end of its claim
-    expect((await store.list()).threads).toMatchObject([{ id: "t", rev: 0, owner: "ada" }]);
-    const eve = chatOn({ store, authorize: () => ({ owner: "eve" }) });
-    expect(await codeOf(await eve.post("", { id: "t", messages: [user("m1", "2+2?")] }))).toBe("403 owner_mismatch");
+    const picky = chatOn({ store, accept: () => "Come back tomorrow." });
+    expect(await codeOf(await picky.post("", { id: "t", messages: [user("m1", "2+2?")] }))).toBe("409 not_accepted");
+    expect(await codeOf(await picky.post("", { id: "t", messages: "nothing" }))).toBe("400 invalid_message");
+    expect((await store.list()).threads).toEqual([]);
+    await picky.host.stop();
     expect(textOf(await send(chatOn({ store }), [user("m1", "2+2?")]))).toBe("4");
+  });
+
+  test("gives a new chat to one of two owners who post to it at once", async () => {
+    const store = open();
+    const slow = [{ text: "One.", delayMs: 20 }];
+    const chats = ["ada", "eve"].map((owner) => chatOn({ store, script: slow, authorize: () => ({ owner }) }));
+    const all = chats.map(({ post }, at) => post("", { id: "t", messages: [user(`m${at}`, `Of ${at}`)] }));
+    const answers = await Promise.all(all.map(async (one) => ((await one).ok ? "ok" : codeOf(await one))));
+    expect(answers.toSorted()).toEqual(["403 owner_mismatch", "ok"]);
+    const { threads } = await store.list();
+    const at = answers.indexOf("ok");
+    expect(threads).toMatchObject([{ owner: ["ada", "eve"][at], firstWords: `Of ${at}` }]);
+    expect(JSON.stringify((await store.load("t"))?.toArray())).not.toContain(`Of ${1 - at}`);
   });
 
   test("edits and regenerates on branches, and shows the one that is chosen", async () => {
@@ -386,7 +410,7 @@ describe("a chat handler", () => {
     expect(await chat.get("t/nothing").then(codeOf)).toBe("404 route_not_found");
     expect(await chat.get("%E0%A4%A/messages").then(codeOf)).toBe("404 route_not_found");
     expect(await chat.get("t/stop", { method: "DELETE" }).then(codeOf)).toBe("405 method_not_allowed");
-    expect((await chat.store.list()).threads).toEqual([{ ...(await chat.store.list()).threads[0] }]);
+    expect((await chat.store.list()).threads).toEqual([]);
   });
 
   test("gives a page no text of an unknown error, and reports it once", async () => {
