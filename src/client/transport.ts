@@ -1,5 +1,5 @@
 import type { ThreadChange } from "../runtime/chat/change-events.ts";
-import type { ShownThread } from "../runtime/chat/chat-handler.ts";
+import type { ShownRest, ShownThread } from "../runtime/chat/chat-handler.ts";
 import type { STILL_HERE } from "../runtime/heartbeat.ts";
 import type { UIChunk, UIChunk6, UIMessageLike } from "../runtime/ui-messages/message.ts";
 import type { UIClientVersion } from "../runtime/ui-messages/options.ts";
@@ -144,6 +144,8 @@ class HttpTransport implements ThreadTransport {
   /** A message that is sent while a stop is under way is sent after it. */
   readonly #stopping = new Map<string, Promise<unknown>>();
   readonly #unsent = new Map<string, string>();
+  /** The messages of the last load, which the next one does not load again. */
+  #shown: (Pick<ShownRest, "known" | "messages"> & { readonly threadId: string }) | undefined;
 
   constructor(options: ChatTransportOptions) {
     this.#options = options;
@@ -179,7 +181,12 @@ class HttpTransport implements ThreadTransport {
   }
 
   async messages(threadId: string, signal?: AbortSignal): Promise<ShownThread> {
-    return (await this.#get(`${pathOf(threadId)}/messages`, { signal })).json() as Promise<ShownThread>; // of our server
+    const before = this.#shown?.threadId === threadId ? this.#shown : undefined;
+    const path = `${pathOf(threadId)}/messages?known=${before?.known ?? ""}`;
+    const { known, kept = 0, ...page } = (await (await this.#get(path, { signal })).json()) as ShownRest; // of our server
+    const messages = [...(before?.messages.slice(0, kept) ?? []), ...page.messages];
+    this.#shown = { threadId, known, messages };
+    return { ...page, messages };
   }
 
   async *changes(threadId: string, nextSeq: number, signal: AbortSignal): AsyncGenerator<ThreadChange, void> {

@@ -227,3 +227,41 @@ test("an option that chatTransport does not have is refused with the names that 
   expect(open).toThrow('chatTransport has no option "url". It has: api, headers, body,');
   expect(open).toThrow(expect.objectContaining({ name: "ChatError", code: "invalid_options" }));
 });
+
+describe("a page of a long chat", () => {
+  /** Each load is compared with that of a page that was just opened. */
+  async function loaded(server: TestServer) {
+    const transport = chatTransport({ api: "http://localhost/api/chat", fetch: server.fetch });
+    const load = async () => {
+      const { messages } = await transport.messages("t");
+      const fresh = chatTransport({ api: "http://localhost/api/chat", fetch: server.fetch });
+      const bytes = server.read.at(-1)?.length ?? 0;
+      expect(messages).toEqual((await fresh.messages("t")).messages);
+      return { messages, bytes };
+    };
+    for (const content of ["x".repeat(10_000), "Two?", "Three?"]) await (await server.host.ask("t", content)).result;
+    return { load };
+  }
+
+  test("loads only the messages that it does not have", async () => {
+    const server = new TestServer(agentWith(["1", "2", "3", "4"]));
+    const { load } = await loaded(server);
+    const first = await load();
+    expect(first.bytes).toBeGreaterThan(10_000);
+    await (await server.host.ask("t", "Four?")).result;
+    const second = await load();
+    expect(second.messages.map(({ parts }) => JSON.stringify(parts)).at(-2)).toContain("Four?");
+    expect(second.messages).toHaveLength(8);
+    expect(second.bytes).toBeLessThan(3000);
+  });
+
+  test("loads all of them after a change of an earlier one", async () => {
+    const server = new TestServer(agentWith(["1", "2", "3", "4"]));
+    const { load } = await loaded(server);
+    const { messages } = await load();
+    await server.host.branch("t", { before: (await server.host.thread("t")).toArray()[2]?.id ?? "" });
+    expect((await load()).messages).toHaveLength(2);
+    await server.host.switchBranch("t", "default");
+    expect((await load()).messages).toEqual(messages);
+  });
+});

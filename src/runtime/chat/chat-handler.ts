@@ -1,6 +1,7 @@
 import type { AnyAgent } from "../../agent/definition/config.ts";
 import { activeLane } from "../../lanes/active-lane.ts";
 import type { ThreadInfo, ThreadStore } from "../../stores/port.ts";
+import { portableSha256 } from "../../thread/encoding.ts";
 import { HeddleError } from "../../thread/errors.ts";
 import { httpStatusOf } from "../../thread/http-status.ts";
 import type { JsonObject } from "../../thread/json.ts";
@@ -76,6 +77,14 @@ export interface ShownThread {
   readonly deferred?: true;
 }
 
+/** The messages after those that the page has. */
+export interface ShownRest extends ShownThread {
+  /** How many of its messages the page keeps. Default: none. */
+  readonly kept?: number;
+  /** Names the messages that the next load may leave out. */
+  readonly known: string;
+}
+
 /** A route for a chat: a function, which is also its `GET` and `POST`. */
 export interface ChatHandler {
   (request: Request): Promise<Response>;
@@ -134,7 +143,7 @@ export function chatHandler<Agent extends AnyAgent>(options: ChatHandlerOptions<
 async function serve<Agent extends AnyAgent>(
   { host, ask, stream: given }: ChatHandlerOptions<Agent>,
   request: Request,
-  { action, threadId, body, messageId: resumed, lastEventId, client }: ChatRequest,
+  { action, threadId, body, known, messageId: resumed, lastEventId, client }: ChatRequest,
   { owner, by }: Partial<Exclude<ChatAccess, boolean>> = {},
 ): Promise<Response> {
   const stream = { ...given, ...(client !== undefined && { client }) };
@@ -154,8 +163,10 @@ async function serve<Agent extends AnyAgent>(
       const turn = await resumeTurn(host, threadId, { messageId: resumed });
       return turn === undefined ? new Response(null, { status: 204 }) : streamed({ ...turn, lastEventId });
     }
-    case "messages":
-      return Response.json(await shown(host, threadId, stream, client !== undefined));
+    case "messages": {
+      const page = await shown(host, threadId, stream, client !== undefined);
+      return Response.json(known === undefined ? page : restOf(page, known));
+    }
     case "events": {
       const fromSeq = seqIn(request) ?? (await infoOf(host.store, threadId))?.rev ?? 0;
       const signal = AbortSignal.any([request.signal, host.stopped]);
@@ -212,6 +223,19 @@ async function shown(
   const messages = toUIMessages(thread, { client, onError, sendReasoning, metadata, openAnswer });
   const queued = queuedMessages(pending).filter(({ id }) => messages.every((message) => message.id !== id));
   return { messages, queued, siblings: messageSiblings(thread), title, status, nextSeq: thread.rev };
+}
+
+/** A long thread is sent once. The last messages may still change. */
+function restOf(page: ShownThread, known: string): ShownRest {
+  const { messages } = page;
+  const kept = Number.parseInt(known, 10);
+  const isKept = nameOf(messages.slice(0, kept)) === known;
+  const next = nameOf(messages.slice(0, -2));
+  return { ...page, ...(isKept && { kept, messages: messages.slice(kept) }), known: next };
+}
+
+function nameOf(messages: readonly UIChatMessage[]): string {
+  return `${messages.length}.${portableSha256(JSON.stringify(messages))}`;
 }
 
 /** Checks the answer of `authorize`, and resolves to the owner and the person. The ask of a turn gives a new thread its owner. */

@@ -26,6 +26,8 @@ export interface ChatRequest {
   readonly body: JsonObject;
   /** The answer to stream again. */
   readonly messageId?: string | undefined;
+  /** The messages that a page has: `known` of its last load, or empty before the first. */
+  readonly known?: string | undefined;
   /** The id of the last event of a stream that a page has lost. */
   readonly lastEventId?: string | undefined;
   /** The version of the AI SDK in the page, if the request says it. */
@@ -54,7 +56,8 @@ export async function readChatRequest(request: Request, limits: ChatRequestLimit
     const lastEventId = request.headers.get("last-event-id") ?? url.searchParams.get("after") ?? undefined;
     const [, answer] = /^([^/]+)\/\d+$/.exec(lastEventId ?? "") ?? [];
     const messageId = url.searchParams.get("message") ?? (answer && decoded(answer));
-    return { action, threadId: decoded(threadId), body: {}, messageId, lastEventId, ...client };
+    const known = url.searchParams.get("known") ?? undefined;
+    return { action, threadId: decoded(threadId), body: {}, known, messageId, lastEventId, ...client };
   }
   if (method !== "POST") {
     const message = `A chat handler takes GET and POST, and this is ${method}.`;
