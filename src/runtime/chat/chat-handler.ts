@@ -37,7 +37,8 @@ export interface ChatHandlerOptions<Agent extends AnyAgent = AnyAgent> {
   readonly host: AgentHost<Agent>;
   /**
    * Decides about each request. False refuses it as `access_refused`. With `{ owner }` a new thread gets this owner, and a
-   * thread that is not the owner's is `owner_mismatch`. `by`, or else the owner, is recorded as the person who decided.
+   * thread that is not the owner's is `owner_mismatch`. `by`, or else the owner, is recorded as the person who decided. A `Response` that
+   * this or `ask` throws is the answer.
    */
   readonly authorize: (
     request: Request,
@@ -133,6 +134,7 @@ export function chatHandler<Agent extends AnyAgent>(options: ChatHandlerOptions<
       const access = await options.authorize(request, { threadId: chat.threadId, action: chat.action });
       return await serve(options, request, chat, await checkAccess(host.store, chat, access));
     } catch (error) {
+      if (error instanceof Response) return error; // thrown by a function of the caller
       if (!HeddleError.isInstance(error)) onError(error);
       return errorResponse(error);
     }

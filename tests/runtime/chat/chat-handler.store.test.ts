@@ -430,6 +430,18 @@ describe("a chat handler", () => {
     }
   });
 
+  test("answers with a response that authorize or ask throws", async () => {
+    const errors: unknown[] = [];
+    const onError = (error: unknown) => errors.push(error);
+    const login = chatOn({ onError, authorize: () => Promise.reject(Response.json({ login: "/" }, { status: 401 })) });
+    const refused = await login.get("t/messages");
+    expect([refused.status, await refused.json()]).toEqual([401, { login: "/" }]);
+    const limited = chatOn({ onError, ask: () => Promise.reject(new Response("Tomorrow", { status: 429 })) });
+    expect((await limited.post("", { id: "t", messages: [user("m1", "Hi")] })).status).toBe(429);
+    expect(errors).toEqual([]);
+    expect((await limited.store.list()).threads).toEqual([]);
+  });
+
   test("needs authorize, and refuses unknown options", () => {
     const { host } = chatOn();
     expect(() => chatHandler({ host } as never)).toThrow("chatHandler needs `authorize`");
