@@ -318,7 +318,7 @@ function notPosted(
 }
 
 /** The values of the ask are ready: the agent decides. */
-function askPrepared(decision: Decision, askId: string, given: RequestValues, moment: Moment): Decision {
+function askPrepared(decision: Decision, askId: string, made: RequestValues | undefined, moment: Moment): Decision {
   const { live } = decision;
   const [ask] = live.asks;
   if (ask?.id !== askId) return decision;
@@ -327,6 +327,10 @@ function askPrepared(decision: Decision, askId: string, given: RequestValues, mo
     const left = update(decision, { asks: live.asks.slice(1), isAsking: false });
     return refuseAsk(left, ask, requestCancelled(ask.requestId, PARENT_GONE));
   }
+  const isRefused = live.agent.state.run !== undefined;
+  // The request that was to refuse it has ended: now its values are needed.
+  if (made === undefined && !isRefused) return update(decision, { isAsking: false });
+  const given = made ?? {};
   // A setting came while the ask was prepared: prepare it again.
   if (given.held !== undefined && hasOtherSettings(live.agent, given.held, ask))
     return update(decision, { isAsking: false });
@@ -350,7 +354,6 @@ function askPrepared(decision: Decision, askId: string, given: RequestValues, mo
     ...(systemPrompt !== undefined && { systemPrompt }),
   };
   // The agent refuses this ask. The open request keeps the values of its own ask.
-  const isRefused = live.agent.state.run !== undefined;
   return takeTurn(isRefused ? decision : giveToRequest(decision, requestId, given), signal, moment);
 }
 

@@ -67,7 +67,8 @@ export type LiveSignal =
       /** Commands that are posted to other threads with it. */
       readonly sends?: readonly PostedCommand[];
     }
-  | { readonly type: "prepared"; readonly askId: string; readonly given: RequestValues }
+  /** `given` is undefined where a request was open, which refuses the ask: no values were made. */
+  | { readonly type: "prepared"; readonly askId: string; readonly given: RequestValues | undefined }
   /** The log was reloaded and has an open request. The ask waits for its end. */
   | { readonly type: "postponed"; readonly askId: string }
   /** Writes the schedule. Another process may have left one that holds no longer. */

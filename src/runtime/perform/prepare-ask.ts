@@ -2,7 +2,7 @@ import { type ModelChoice, modelNames, type ProviderModel } from "../../agent/de
 import type { InputSchema } from "../../agent/definition/schema.ts";
 import type { Tools } from "../../agent/definition/tool.ts";
 import { type ReactAgent, wasHandedOver } from "../../agent/react/agent.ts";
-import { askRefusal, handleAsk, laneAgent } from "../../agent/react/ask.ts";
+import { askRefusal, laneAgent } from "../../agent/react/ask.ts";
 import { heldFor, withAsked } from "../../agent/react/call-context.ts";
 import { continuedBy } from "../../agent/react/state.ts";
 import type { Signal } from "../../agent/signal.ts";
@@ -69,7 +69,7 @@ export interface AskedThread extends Omit<RequestLog, "agent" | "options">, Prom
 }
 
 type Prepared =
-  | { readonly type: "prepared"; readonly askId: string; readonly given: RequestValues }
+  | { readonly type: "prepared"; readonly askId: string; readonly given: RequestValues | undefined }
   | { readonly type: "unprepared"; readonly askId: string; readonly known: Entry }
   | { readonly type: "postponed"; readonly askId: string };
 
@@ -80,8 +80,8 @@ export async function prepareAsk(
   functions: AskFunctions | undefined,
 ): Promise<Prepared> {
   const prepared = await prepareValues(thread, ask, functions);
-  const isRefused = thread.agent.state.run !== undefined;
-  if (prepared.type !== "prepared" || isRefused) return prepared;
+  if (prepared.type !== "prepared" || prepared.given === undefined) return prepared;
+  if (thread.agent.state.run !== undefined) return { ...prepared, given: undefined };
   const traceparent = startTrace(thread, ask);
   return traceparent === undefined ? prepared : { ...prepared, given: { ...prepared.given, traceparent } };
 }
@@ -93,7 +93,6 @@ async function prepareValues(
   functions: AskFunctions | undefined,
 ): Promise<Prepared> {
   const { id: askId, requestId, content, continues, options } = ask;
-  const continued = continues === undefined ? {} : { continues };
   const signal = functions?.signal;
   await thread.reload(); // a request that has failed here would still be open in the log
   if (signal?.aborted) throw askAborted();
@@ -108,10 +107,8 @@ async function prepareValues(
   checkPrices(options, thread.options.definition);
   // While a request is open, the agent refuses another ask, so no function of the caller is called for it.
   const { agent } = thread;
-  if (agent.state.run !== undefined) {
-    const { directives } = handleAsk(agent, { type: "ask", requestId, content, options, ...continued });
-    if (directives.some(({ type }) => type === "emit_request_error")) return { type: "prepared", askId, given: {} };
-  }
+  const refused = { type: "prepared", askId, given: undefined } as const;
+  if (agent.state.run !== undefined) return refused;
   const { context, tools, facts, headers } = await answerOrAbort(thread, signal, () =>
     givenWith(thread, ask, functions),
   );
@@ -148,6 +145,7 @@ async function prepareValues(
   if (isPlain || continues !== undefined) return { type: "prepared", askId, given };
   const asked = giveToRequest({ live: thread.live, effects: [] }, requestId, given).live.agent;
   const optional = { ...(ask.refs && { refs: ask.refs }), ...(ask.operation && { operation: ask.operation }) };
+  if (asked.state.run !== undefined) return refused;
   const refusal = askRefusal(asked, { type: "ask", content, options, ...optional }, requestId);
   if (refusal !== undefined) return { type: "prepared", askId, given };
   await checkAccepted(thread, ask, asked, signal);

@@ -160,7 +160,8 @@ function signalOf(world: World, [kind, choice]: Move): LiveSignal | undefined {
       if (preparing !== undefined) {
         const askId = preparing.id;
         if (choice === 0) return { type: "unprepared", askId, error: WHY };
-        return choice === 1 ? { type: "postponed", askId } : { type: "prepared", askId, given: {} };
+        const given = choice === 3 ? undefined : {};
+        return choice === 1 ? { type: "postponed", askId } : { type: "prepared", askId, given };
       }
       const id = `ask ${world.asks.length}`;
       world.asks.push(id);

@@ -102,6 +102,16 @@ describe("an ask that was prepared", () => {
     expect(refused.live).toMatchObject({ asks: [], isAsking: false, request: { id: "req_1", phase: "running" } });
   });
 
+  test("while another request was open is refused by it, or prepared again after its end", () => {
+    const busy: LiveSignal = { type: "prepared", askId: "ask 2", given: undefined };
+    const open = written(idle(), asking, prepared, second);
+    const refused = decided(open, busy);
+    expect(find(refused, "settle_ask")).toMatchObject({ askId: "ask 2", error: { code: "busy" } });
+    const again = decided(written(open, answer(open)), busy);
+    expect(types(again)).toEqual(["prepare"]);
+    expect(again.live).toMatchObject({ asks: [{ id: "ask 2" }], isAsking: true });
+  });
+
   test("by another id changes nothing", () => {
     const before = decided(idle(), asking);
     for (const type of ["prepared", "unprepared", "postponed"] as const) {
