@@ -1,4 +1,5 @@
-import { AgentHost, type AskOptions } from "heddle";
+import { AgentHost, type AskOptions, defineAgent } from "heddle";
+import { scriptedModel } from "heddle/testing";
 import { describe, expect, test } from "vitest";
 import { agentOf, house } from "../host/support/hosts.ts";
 import { anything, failureOf, proveAll, type Stage, stage } from "../support/stage.ts";
@@ -85,4 +86,87 @@ test("host.get brings the context and the tools of a request that waits", async 
   await on.end(server.approve("call_1"));
   expect((await on.end(server.result(request.id))).text).toBe("Done.");
   await on.end(second.stop());
+});
+
+describe("an ask with a model by name and a context is answered by another process", () => {
+  const T = "t";
+  const asked = { model: "large", context: { user: "ann" }, refs: { user: "ann" }, requestId: "r1" };
+  type Move = (first: AgentHost, second: AgentHost, settled: () => Promise<void>) => Promise<unknown>;
+  const failed = (work: Promise<unknown>) => work.catch((error: { readonly code?: string }) => error.code);
+  const hung = async (first: AgentHost) => (await first.ask(T, "Hang.")).id;
+  const moves: readonly [string, Move][] = [
+    [
+      "that waited in the queue",
+      async (first, second, settled) => {
+        const id = await hung(first);
+        const queued = failed(first.ask(T, "Go.", { ...asked, queue: true } as never));
+        await settled();
+        await first.stop({ graceMs: 0 });
+        expect(await queued).toBe("request_suspended");
+        await second.cancel(T, id);
+      },
+    ],
+    [
+      "that was sent to a holder which stops",
+      async (first, second, settled) => {
+        const id = await hung(first);
+        const queued = second.ask(T, "Go.", { ...asked, queue: true } as never);
+        await settled();
+        await first.stop({ graceMs: 0 });
+        await second.cancel(T, id);
+        await queued;
+      },
+    ],
+    [
+      "at a time",
+      async (first, second) => {
+        await first.ask(T, "Go.", { ...asked, at: 1_000 } as never);
+        await first.stop();
+        await second.get(T);
+      },
+    ],
+    [
+      "that was posted",
+      async (_, second) => {
+        const { context: _made, requestId: id, ...data } = asked;
+        await second.store.post(T, { ...data, id, type: "ask", content: "Go." });
+      },
+    ],
+    [
+      "that waits for an approval",
+      async (first, second) => {
+        const request = await first.ask(T, "Pay.", asked as never);
+        for await (const _event of request.events({ until: "waiting" }));
+        await first.stop();
+        await second.approve(T, "call_1");
+      },
+    ],
+    [
+      "that failed, and is continued",
+      async (first, second) => {
+        const { id, result } = await first.ask(T, "Fail.", { ...asked, requestId: "r0" } as never);
+        expect(await failed(result)).toBe("request_failed");
+        await second.continueRequest(T, id, { requestId: "r1" });
+      },
+    ],
+  ];
+  test.each(moves)("%s", async (_what, move) => {
+    const on = await house();
+    const node = (name: string) => {
+      const hangs = scriptedModel([{ hang: true }], { after: on.ports.after });
+      const pays = { expect: "Pay.", calls: [{ id: "call_1", name: "pay" }] };
+      const script = name === "first" ? [pays, { expect: "Fail.", error: { status: 400 } }] : [];
+      const done = { expect: { system: "For ann." }, text: name };
+      const large = scriptedModel([...script, done], { order: "any", after: on.ports.after });
+      const systemPrompt = (given: { readonly user: string } | undefined) => `For ${given?.user}.`;
+      const agent = defineAgent({ model: "small", models: { small: hangs, large }, systemPrompt, tools: { pay } });
+      const made = (_id: string, { user = "none" }: { readonly user?: unknown }) => ({ user });
+      return on.host({ agent: agent as never, holder: name, context: made as never }); // its context has a type
+    };
+    const [first, second] = [node("first"), node("second")];
+    await on.end(move(first, second, on.settled));
+    await on.pass(1_000);
+    expect((await on.end(second.result(T, "r1"))).text).toBe("second");
+    await on.end(Promise.all([first.stop(), second.stop()]));
+  });
 });
