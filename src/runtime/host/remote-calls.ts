@@ -31,6 +31,12 @@ function isLong({ method, args }: RemoteCall): boolean {
   return method === "summarize" || (method === "ask" && isPlainObject(options) && options["queue"] === true);
 }
 
+/** Values of an ask that are never stored, also where they are JSON. */
+function hasSecrets(args: readonly unknown[]): boolean {
+  const { context, headers } = args.at(-1) as { readonly context?: unknown; readonly headers?: unknown }; // the options
+  return context !== undefined || headers !== undefined;
+}
+
 /** A call for the process that holds the thread. */
 export interface CallDraft {
   readonly method: string;
@@ -59,8 +65,8 @@ export class RemoteCalls {
 
   /** The value that the method returned, as JSON. Throws its error. "released": the holder has released the thread. */
   async call(threadId: string, { method, args }: CallDraft, held: ThreadHeldError): Promise<CommandOutcome> {
-    const portable = portableArguments(args);
     const mayRelease = method === "ask" || method === "continueRequest";
+    const portable = mayRelease && hasSecrets(args) ? undefined : portableArguments(args);
     if (portable === undefined && !mayRelease) throw notPortable(method);
     const outcome = await this.#outcome(
       threadId,

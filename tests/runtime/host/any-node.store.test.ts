@@ -67,6 +67,32 @@ describe.each(stores)("commands from the process that does not hold the thread, 
     await stop();
   });
 
+  test.each([
+    { context: { token: "secret" } },
+    { headers: { authorization: "secret" } },
+  ])("a context and headers are not written: %j", async (options) => {
+    const { wait, begun, open: go } = gate();
+    const { first, second, end, stop } = await nodes(["One.", WAIT, "Two."], { wait });
+    await end((await end(first.ask(T, "1?"))).result);
+    const rows: unknown[] = [];
+    const { store } = second;
+    const post = store.post.bind(store);
+    store.post = (...given) => {
+      rows.push(given);
+      return post(...given);
+    };
+    const request = await end(second.ask(T, "2?", options as never));
+    expect((await end(request.result)).text).toBe("From two.");
+    const running = await end(first.ask(T, "3?"));
+    await end(begun);
+    await expect(end(second.ask(T, "4?", options as never))).rejects.toMatchObject({ code: "busy" });
+    go();
+    await end(running.result);
+    expect(rows).not.toEqual([]);
+    expect(JSON.stringify(rows)).not.toContain("secret");
+    await stop();
+  });
+
   test("a call that no holder has taken is taken back when its process stops", async () => {
     const [store] = open();
     const { host: make, end } = await house(store, realTime());
