@@ -63,6 +63,11 @@ export interface EventData {
     readonly partial?: "cancelled" | "timed_out";
     readonly details?: JsonValue;
   };
+  /**
+   * The call was begun where it could not be ended, as in a process that was killed, and is not repeated: it may have run, or not.
+   * One process emits this. The result that the model reads about it follows in `tool_completed`.
+   */
+  readonly tool_interrupted: Readonly<Record<never, never>>;
   /** `deadline`: until when the call waits, in milliseconds since 1970. */
   readonly approval_requested: { readonly arguments: JsonValue; readonly deadline?: number };
   /** `arguments`: the approval has edited them, and the call runs with these. `rule`: a permission rule has decided;
@@ -161,6 +166,7 @@ type ModelCallEventKind = "llm_started" | "llm_delta" | "llm_retried" | "llm_com
 type ToolCallEventKind =
   | "tool_started"
   | "tool_completed"
+  | "tool_interrupted"
   | "approval_requested"
   | "approval_resolved"
   | "answer_requested"

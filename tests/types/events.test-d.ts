@@ -13,6 +13,7 @@ test("events of a tool's call name the call and the tool", () => {
     case "answer_requested":
     case "tool_output":
     case "tool_data":
+    case "tool_interrupted":
     case "keepalive":
       expectTypeOf(event.toolCallId).toEqualTypeOf<string>();
       expectTypeOf(event.toolName).toEqualTypeOf<string>();

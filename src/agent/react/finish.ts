@@ -1,5 +1,6 @@
 import { type AnswerCut, answerText, lastAnswer, spokenCharacters } from "../../lanes/answer-cut.ts";
 import type { JsonObject, JsonValue } from "../../thread/json.ts";
+import type { ToolCall } from "../../thread/message.ts";
 import type { Thread } from "../../thread/thread.ts";
 import type { Directive } from "../directive.ts";
 import type { RequestUsage, TerminationReason } from "../event.ts";
@@ -41,7 +42,10 @@ export function endRequest(
   const open = openCalls(run);
   const results = open.map((one) => resultEntry(run, one, openCallOutcome(ending, one)));
   const closed = open.length === 0 ? step : commitEntries(step, ...results);
-  const emitted = open.length === 0 ? step : emitResults(closed, closed.agent.state.run ?? run);
+  const { traits } = step.agent.settings;
+  const unknown = open.filter((one) => mayHaveRun(one) && !traits[one.call.name]?.client);
+  const noted = unknown.reduce((before, one) => emitInterrupted(before, run, one), closed);
+  const emitted = open.length === 0 ? step : emitResults(noted, closed.agent.state.run ?? run);
   const { spoken, ...end } = { spoken: undefined, ...ending };
   const cut = spoken === undefined ? undefined : cutToSpoken(emitted.agent.thread, run, spoken);
   const over = commitEntries(emitted, endEntry(run, end, { record: call, cut }));
@@ -57,11 +61,21 @@ function cutToSpoken(thread: Thread, { requestId }: Run, spoken: string): Answer
 
 /** A call that was not started has not run. For any other open call the outcome is unknown. */
 function openCallOutcome(ending: PendingEnd, open: OpenCall): ToolOutcome {
-  const { status } = open;
-  const what = waitedFor(open);
-  if (what !== undefined) return outcomeAtEnd(ending, what);
-  const hasNotRun = status !== "open" && status !== "started";
-  return outcomeAtEnd(ending, hasNotRun ? DID_NOT_RUN : "the outcome of this call is unknown");
+  const what = waitedFor(open) ?? (mayHaveRun(open) ? "the outcome of this call is unknown" : DID_NOT_RUN);
+  return outcomeAtEnd(ending, what);
+}
+
+function mayHaveRun({ status }: OpenCall): boolean {
+  return status === "open" || status === "started";
+}
+
+/** Emits at once that the outcome of a call is unknown. Its result waits for those of the calls before it. */
+export function emitInterrupted(step: Step, run: Run, { call }: OpenCall): Step {
+  return emitEvent(step, run, { kind: "tool_interrupted", ...namesOf(run, call), data: {} });
+}
+
+function namesOf({ callId }: Run, { id: toolCallId, name: toolName }: ToolCall) {
+  return { ...(callId !== undefined && { callId }), toolCallId, toolName };
 }
 
 export function outcomeAtEnd({ status }: PendingEnd, what: string): ToolOutcome {
@@ -150,13 +164,7 @@ export function emitResults(step: Step, run: Run): Step {
   const outcomes = ready.map(({ call }) => ({ call, outcome: committedOutcome(step.agent, run, call.id) }));
   const next = outcomes.reduce(
     (before, { call, outcome }) =>
-      emitEvent(before, run, {
-        kind: "tool_completed",
-        ...(run.callId !== undefined && { callId: run.callId }),
-        toolCallId: call.id,
-        toolName: call.name,
-        data: outcome,
-      }),
+      emitEvent(before, run, { kind: "tool_completed", ...namesOf(run, call), data: outcome }),
     step,
   );
   return updateFlight(next, { emittedResults: emittedResults + ready.length });

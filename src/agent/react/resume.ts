@@ -17,6 +17,7 @@ import {
 import { attemptEntry, resultEntry, toolStartedEntry } from "./entries.ts";
 import {
   completeRequest,
+  emitInterrupted,
   emitResults,
   errorOutcome,
   failRequest,
@@ -226,5 +227,6 @@ function decisionOn(
 }
 
 function closeInterrupted(step: Step, run: Run, open: OpenCall): Step {
-  return continueAfterResult(commitEntries(step, resultEntry(run, open, INTERRUPTED)), run);
+  const closed = commitEntries(step, resultEntry(run, open, INTERRUPTED));
+  return continueAfterResult(emitInterrupted(closed, run, open), run);
 }

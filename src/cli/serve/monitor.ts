@@ -75,6 +75,12 @@ export function monitorOf(log: (line: LogLine) => void, now: () => number = () =
           if (event.kind === "request_completed") ended("completed");
           if (event.kind === "request_cancelled") ended("cancelled");
           if (event.kind === "request_failed") ended("failed", event.data.failure.code);
+          if (event.kind === "tool_interrupted") {
+            const { kind, toolCallId, toolName } = event;
+            counters.add("heddle_tool_calls_total", { ...agentOf(scene), result: "interrupted" });
+            const names = { agent: definition.name, threadId, requestId, toolCallId, toolName };
+            log({ level: "warn", event: kind, ...names });
+          }
           span.event(event);
         },
         suspended() {
@@ -117,7 +123,9 @@ export function monitorOf(log: (line: LogLine) => void, now: () => number = () =
       return {
         within: (work) => span.within(work),
         ended(result) {
-          counters.add("heddle_tool_calls_total", agentOf(scene));
+          const { failure, isError } = result;
+          const label = isError || failure !== undefined ? "failed" : "completed";
+          counters.add("heddle_tool_calls_total", { ...agentOf(scene), result: label });
           timed("tool_call", agentOf(scene), began);
           span.ended(result);
         },

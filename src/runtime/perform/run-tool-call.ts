@@ -142,10 +142,15 @@ async function run(scene: Scene, directive: ToolExec, request: LiveRequest): Pro
         request.emit({ kind: "keepalive", ...named, data: { runningMs: elapsedMs } }, iteration),
     }),
   );
+  const isLost = outcome.attempts > 0 && (await hasLost(scene, request));
   try {
-    span.ended(outcome);
+    span.ended(isLost ? { failure: LOST, ...outcome } : outcome);
   } catch {
     // the tool has run, even if telemetry throws
+  }
+  if (isLost) {
+    const what = `the result of the call ${call.id} of the tool ${call.name} is dropped`;
+    scene.warn(`Thread ${scene.threadId}, request ${requestId}: ${what}. The tool may have run. ${LOST.message}`);
   }
   const work = { ...scene.worked(), written: page.list() };
   const { question, child } = outcome;
@@ -164,6 +169,14 @@ async function run(scene: Scene, directive: ToolExec, request: LiveRequest): Pro
   if (until === undefined || outcome.partial !== undefined) return result(scene, directive, shown, work);
   return { signal: { type: "sleep_started", callId, toolCallId: call.id, until, outcome: shown, ...work } };
 }
+
+/** Whether another process has the request by now, so that the log does not get the result. */
+async function hasLost(scene: Scene, request: LiveRequest): Promise<boolean> {
+  const isHeld = scene.isHeld() || (await scene.ensureHeld().catch(() => false));
+  return !isHeld || request.state === "done";
+}
+
+const LOST = { code: "request_suspended", message: "This process no longer runs the request." };
 
 /** The parts of one call are stored up to this size. Further ones are shown only. */
 const MAX_WRITTEN_BYTES = 8 * 1024 * 1024;

@@ -128,6 +128,7 @@ class AskedSpan implements AskSpan {
 class InvocationSpan implements RequestSpan {
   readonly span: MeasuredSpan;
   readonly #source: SpanSource;
+  readonly #scene: TelemetryScene;
   readonly #agent: string;
   readonly #forget: () => void;
   #costUsd: number | undefined;
@@ -136,6 +137,7 @@ class InvocationSpan implements RequestSpan {
   constructor(source: SpanSource, request: RequestWork, scene: TelemetryScene, forget: () => void) {
     const { asked, runId, input } = request;
     this.#source = source;
+    this.#scene = scene;
     this.#agent = scene.definition.name;
     this.#forget = forget;
     const isOwn = asked instanceof AskedSpan && !asked.span.isEnded; // a suspended request is opened again
@@ -153,6 +155,7 @@ class InvocationSpan implements RequestSpan {
   }
 
   event(event: AgentEvent): void {
+    if (event.kind === "tool_interrupted") this.#interrupted(event);
     const spanEvent = spanEventOf(event);
     if (spanEvent !== undefined) this.span.addEvent(...spanEvent);
     if (event.kind === "request_cancelled") this.#end("cancelled", usageAttributes(event.data.usage ?? {}));
@@ -170,6 +173,13 @@ class InvocationSpan implements RequestSpan {
 
   suspended(): void {
     this.#end("suspended");
+  }
+
+  /** The process that began the call has not ended its span. */
+  #interrupted({ toolCallId: id, toolName: name, ...of }: Extract<AgentEvent, { kind: "tool_interrupted" }>): void {
+    const message = "The call was interrupted, and its outcome is unknown.";
+    const ended = { content: "", isError: true, failure: { code: "interrupted", message }, attempts: 0, durationMs: 0 };
+    startToolSpan(this.#source, { ...of, call: { id, name } }, this.#scene).ended(ended);
   }
 
   #end(
@@ -288,8 +298,14 @@ function startChatSpan(source: SpanSource, directive: LlmStream, scene: Telemetr
   });
 }
 
+/** A tool call. Its arguments are only in the directive. */
+type NamedCall = Pick<ToolExec, "requestId" | "runId" | "iteration"> & {
+  readonly callId?: string;
+  readonly call: Pick<ToolExec["call"], "id" | "name"> & Partial<ToolExec["call"]>;
+};
+
 /** Starts the span of one tool call. */
-function startToolSpan(source: SpanSource, directive: ToolExec, scene: TelemetryScene): ToolSpan {
+function startToolSpan(source: SpanSource, directive: NamedCall, scene: TelemetryScene): ToolSpan {
   const { call, requestId } = directive;
   // A model can make up any number of unknown names, so they share one.
   const name = Object.hasOwn(scene.tools(), call.name) ? call.name : "_OTHER";
@@ -308,7 +324,8 @@ function startToolSpan(source: SpanSource, directive: ToolExec, scene: Telemetry
       ...directiveAttributes(directive),
     },
   });
-  span.setContent(() => ({ "gen_ai.tool.call.arguments": JSON.stringify(call.arguments) }));
+  const { arguments: args } = call;
+  if (args !== undefined) span.setContent(() => ({ "gen_ai.tool.call.arguments": JSON.stringify(args) }));
   return {
     within: (work) => span.within(work),
     ended: ({ failure, isError, content, attempts }) => {

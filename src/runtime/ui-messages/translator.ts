@@ -122,6 +122,7 @@ export class Translator {
       case "request_started":
       case "request_suspended":
       case "keepalive":
+      case "tool_interrupted":
       case "tool_unresolved":
       case "context_op_applied":
       case "summary_started":

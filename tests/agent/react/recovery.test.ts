@@ -27,6 +27,9 @@ const UNKNOWN = {
   payload: { role: "tool", toolCallId: "t", isError: true, content: expect.stringContaining("unknown") },
 };
 
+const INTERRUPTED = { kind: "tool_interrupted", callId: "call_1", toolCallId: "t", toolName: "add", data: {} } as const;
+const LATE = { code: "request_timeout", message: "Too late." } as const;
+
 describe("a process that finds a request under way", () => {
   test("calls the model when it was the model's turn", () => {
     died(calculator, ask)
@@ -46,7 +49,25 @@ describe("a process that finds a request under way", () => {
   test("closes a call that may have run, before the model is called", () => {
     died(calling("add"), { type: "notice" })
       .when(resume)
-      .then([UNKNOWN], [{ type: "emit", event: { kind: "tool_completed" } }, { type: "llm_stream" }]);
+      .then(
+        [UNKNOWN],
+        [
+          { type: "emit", event: INTERRUPTED },
+          { type: "emit", event: { kind: "tool_completed" } },
+          { type: "llm_stream" },
+        ],
+      );
+  });
+
+  test("says at once that a call may have run, also where a call before it still waits", () => {
+    const calls = [
+      { id: "p", name: "pay" },
+      { id: "t", name: "add" },
+    ];
+    const asked = calculator.given([ask, modelCallsSignal("call_1", calls)]);
+    died(asked, { ...approval, toolCallId: "p" })
+      .when(resume)
+      .then([UNKNOWN], [{ type: "await_approval" }, { type: "emit", event: INTERRUPTED }]);
   });
 
   test("runs a call again that is repeatable", () => {
@@ -120,8 +141,13 @@ describe("a process that finds a request under way", () => {
       .when({ type: "resume", recover: "fail" })
       .then(
         [{ payload: { toolCallId: "t" } }, { kind: "error", payload: { code: "request_interrupted" } }],
-        [{ type: "stop", status: "failed" }],
+        [
+          { type: "emit", event: INTERRUPTED },
+          { type: "stop", status: "failed" },
+        ],
       );
+    const confirm = died(calling("confirm"), { type: "notice" }).when({ type: "fail", failure: LATE });
+    expect(confirm.directives).not.toContainEqual(expect.objectContaining({ event: INTERRUPTED })); // no tool ran
   });
 
   test("says the end where only that is missing", () => {

@@ -1,3 +1,4 @@
+import { SpanStatusCode } from "@opentelemetry/api";
 import { StoreError, type ThreadStore, type ToolOptions } from "heddle";
 import { describe, expect, test } from "vitest";
 import { anything, eventsOf, expectWhole, failureOf, gate, type Stage, stage, told } from "../support/stage.ts";
@@ -158,6 +159,34 @@ describe("a process that was frozen", () => {
     await on.settled();
     await expect(server.ask("Again.")).rejects.toMatchObject({ code: "thread_held", holder: "two" });
     await expect(server.cancel()).rejects.toMatchObject({ code: "request_suspended" });
+  });
+
+  test.each([
+    ["before it learns of the loss", 0],
+    ["after it has learned of the loss", 60_000],
+  ])("warns of a tool that ends %s, and its span is an error", async (_when, learnsMs) => {
+    const { on, state, options } = await cuttable();
+    const record = await recorder();
+    const { promise: first, resolve: end } = gate<string>();
+    const charge = { inputSchema: anything, execute: () => first };
+    const script = [{ calls: [{ id: "call_1", name: "charge" }] }];
+    const tools = { script, tools: { charge }, toolTimeoutMs: 600_000 };
+    const server = await on.start(tools, { ...options, telemetry: record.telemetry });
+    const { id } = await on.end(server.ask("Charge."));
+    await on.settled();
+    await takeOver(on);
+    state.frozenMs = 60_000;
+    if (learnsMs === 0) end("charged");
+    await on.pass(learnsMs);
+    end("charged");
+    await on.settled();
+    expect(on.warnings.filter((text) => text.includes("call_1"))).toEqual([
+      `Thread ${on.threadId}, request ${id}: the result of the call call_1 of the tool charge is dropped. ` +
+        "The tool may have run. This process no longer runs the request.",
+    ]);
+    const { status, attributes } = record.span("execute_tool charge");
+    expect(status.code).toBe(SpanStatusCode.ERROR);
+    expect(attributes["error.type"]).toBe(learnsMs === 0 ? "request_suspended" : "tool_aborted");
   });
 
   test("continues when no process took its thread, after it has renewed its claim", async () => {

@@ -162,6 +162,29 @@ describe("a call of a tool", () => {
     expect(attributes["error.type"]).toBe("tool_timeout");
   });
 
+  test("that another process began and no process ended is an error of its own", async () => {
+    const record = await recorder();
+    const request = record.telemetry.request(asked, scene());
+    const tool = { callId: "call_1", toolCallId: "tool_1", toolName: "weather" };
+    request.event(event({ kind: "tool_interrupted", ...tool, data: {} }));
+    request.event(completed);
+    const { status, attributes, parentSpanContext } = record.span("execute_tool weather");
+    expect(status.code).toBe(SpanStatusCode.ERROR);
+    expect(attributes).toMatchObject({
+      "error.type": "interrupted",
+      "gen_ai.tool.call.id": "tool_1",
+      "heddle.call.id": "call_1",
+      "heddle.attempts": 0,
+    });
+    expect(parentSpanContext?.spanId).toBe(record.span("invoke_agent support").spanContext().spanId);
+    const [measured] = await record.measured();
+    expect(measured).toMatchObject({
+      name: "gen_ai.execute_tool.duration",
+      attributes: { "gen_ai.tool.name": "weather", "error.type": "interrupted" },
+      count: 1,
+    });
+  });
+
   test("that the model has made up does not bring its name into traces", async () => {
     const record = await recorder();
     const failure = { code: "tool_unknown", message: "No such tool." };
