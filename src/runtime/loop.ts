@@ -340,7 +340,7 @@ export class Loop {
       case "reject":
         return this.#handle?.reject(effect.error);
       case "suspend":
-        this.#span?.suspended();
+        this.#span?.suspended(this.#handle?.state === "waiting");
         return this.#handle?.suspend(effect.suspension, effect.iteration, effect.error);
       case "interrupt":
         return this.#handle?.abort.abort(effect.reason);

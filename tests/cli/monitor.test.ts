@@ -2,7 +2,7 @@ import { faultStore } from "heddle/testing";
 import { describe, expect, test } from "vitest";
 import { type LogLine, monitorOf } from "../../src/cli/serve/monitor.ts";
 import { noTelemetry } from "../../src/runtime/telemetry/telemetry.ts";
-import { agentOf, anything, house } from "../runtime/host/support/hosts.ts";
+import { agentOf, anything, careful, house, PAY } from "../runtime/host/support/hosts.ts";
 import { asked, event, outcome, scene, toolExec } from "../runtime/telemetry/support/scene.ts";
 
 /** A monitor that has counted and logged nothing yet. */
@@ -76,5 +76,40 @@ describe("the log and the counters of heddle serve", () => {
       'heddle_tool_calls_total{agent="agent",result="interrupted"} 1',
     ]);
     await on.end(next.stop());
+  });
+
+  test("have a request that waits once, however often its thread is released", async () => {
+    const { telemetry, lines, counted } = monitored();
+    const on = await house();
+    const { agent } = careful([PAY, "Paid."]);
+    const host = on.host({ agent, idleMs: 10, telemetry });
+    const { id } = await on.end(host.ask("thread_1", "Pay."));
+    await on.pass(60_000);
+    expect(await on.isFree("thread_1")).toBe(true);
+    expect(lines.map(({ event, requestId }) => [event, requestId])).toEqual([
+      ["request_started", id],
+      ["request_waiting", id],
+    ]);
+    expect([...counted("heddle_requests_total"), ...counted("heddle_request_seconds")]).toEqual([]);
+    await on.end(host.approve("thread_1", "call_p"));
+    await on.pass(60_000);
+    expect(lines.at(-1)).toMatchObject({ event: "request_completed", requestId: id });
+    expect(counted("heddle_requests_total")).toEqual(['heddle_requests_total{agent="agent",result="completed"} 1']);
+    await on.end(host.stop());
+  });
+
+  test("count a running request that its process hands over", async () => {
+    const { telemetry, lines, counted } = monitored();
+    const on = await house();
+    const wait = { inputSchema: anything, execute: () => new Promise<string>(() => undefined) };
+    const agent = agentOf([{ calls: [{ name: "wait" }] }], { tools: { wait } });
+    const host = on.host({ agent, telemetry });
+    await on.end(host.ask("thread_1", "Wait."));
+    await on.settled();
+    await on.end(host.stop({ graceMs: 0 }));
+    expect(lines.filter(({ event }) => event.startsWith("request_")).at(-1)).toMatchObject({
+      event: "request_suspended",
+    });
+    expect(counted("heddle_requests_total")).toEqual(['heddle_requests_total{agent="agent",result="suspended"} 1']);
   });
 });

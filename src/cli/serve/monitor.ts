@@ -83,9 +83,10 @@ export function monitorOf(log: (line: LogLine) => void, now: () => number = () =
           }
           span.event(event);
         },
-        suspended() {
-          ended("suspended");
-          span.suspended();
+        suspended(waits) {
+          if (waits) log({ level: "info", event: "request_waiting", agent: definition.name, threadId, requestId });
+          else ended("suspended");
+          span.suspended(waits);
         },
       };
     },

@@ -51,8 +51,11 @@ export interface RequestWork {
 export interface RequestSpan {
   /** Called with every event, in order. The terminal event is the last. */
   event(event: AgentEvent): void;
-  /** The request has ended in this process only. It is resumed where its thread is started next. */
-  suspended(): void;
+  /**
+   * The request has ended in this process only. It is resumed where its thread is started next. `waits`: it waits for a person, an
+   * answer or a time, and nothing runs before that.
+   */
+  suspended(waits?: boolean): void;
 }
 
 /** A span that encloses work. */
@@ -150,7 +153,7 @@ export function guardTelemetry(telemetry: Telemetry): Telemetry {
       );
       return {
         event: (event) => ignoreErrors(() => span.event(event)),
-        suspended: () => ignoreErrors(() => span.suspended()),
+        suspended: (waits) => ignoreErrors(() => span.suspended(waits)),
       };
     },
     model: (directive, scene) => {
