@@ -62,11 +62,12 @@ export interface Info {
   readonly readOnly: boolean;
   /** Whether the offline demo answers instead of a real model. */
   readonly demo: boolean;
+  /** The model of the agent that answers in new threads. */
   readonly model: string;
   /** The agent that answers in new threads. */
   readonly agent: string;
-  /** All agents of this Studio, with the names of their tools. */
-  readonly agents: readonly { readonly name: string; readonly tools: readonly string[] }[];
+  /** All agents of this Studio, with their models and the names of their tools. */
+  readonly agents: readonly { readonly name: string; readonly model: string; readonly tools: readonly string[] }[];
   readonly tools: readonly { readonly name: string; readonly description?: string | undefined }[];
   readonly prompts: readonly SuggestedPrompt[];
   /** The name of the store for the page. It contains no password and no path. */

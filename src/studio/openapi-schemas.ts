@@ -97,7 +97,7 @@ export const SCHEMAS = {
   },
   Info: shape<Info>({
     ...{ name: text, version: text, readOnly: flag, demo: flag, model: text, agent: text },
-    agents: list(shape<Info["agents"][number]>({ name: text, tools: list(text) })),
+    agents: list(shape<Info["agents"][number]>({ name: text, model: text, tools: list(text) })),
     tools: list(shape<Info["tools"][number]>({ name: text }, { description: text })),
     prompts: list(shape<SuggestedPrompt>({ title: text, text }, { next: list(text) })),
     store: text,

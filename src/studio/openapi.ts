@@ -62,7 +62,7 @@ const PATHS: { readonly [path: string]: { readonly [method: string]: Described }
         "Lists threads, newest first. A long `search` answers what it has found so far; its `cursor` continues it",
       query: {
         search: text,
-        status: text,
+        status: oneOf("running", "waiting", "completed", "failed", "cancelled"),
         agent: text,
         since: time,
         until: time,

@@ -99,8 +99,9 @@ export class Studio {
     return this.#settings;
   }
 
-  get model(): string {
-    return modelNames(staticModels(this.agent.model)).join(", ");
+  /** The models of an agent. Empty if a function chooses them. */
+  modelOf({ model }: AnyAgent): string {
+    return modelNames(staticModels(model)).join(", ");
   }
 
   get isDemo(): boolean {

@@ -87,7 +87,9 @@ export function Composer({ thread }: { readonly thread: OpenThread }) {
     box.current?.focus();
   }
 
-  const who = info.value.state === "there" ? info.value.value : undefined;
+  const known = info.value.state === "there" ? info.value.value : undefined;
+  const { agent = known?.agent } = thread.detail.value.state === "there" ? thread.detail.value.value : {};
+  const who = known?.agents.find(({ name }) => name === agent);
   return (
     <form
       class={isBusy ? "composer busy" : "composer"}
@@ -153,7 +155,7 @@ export function Composer({ thread }: { readonly thread: OpenThread }) {
         )}
         {who && (
           <span class="who">
-            {who.demo && <span class="pill demo">offline demo</span>} {who.model}
+            {known?.demo && agent === known.agent && <span class="pill demo">offline demo</span>} {who.model}
           </span>
         )}
       </p>

@@ -17,6 +17,8 @@ export interface ToolCard {
   };
   readonly approval?: "asked" | "approved" | "denied";
   readonly decision?: Decision;
+  /** The thread of the agent that the call has asked. */
+  readonly child?: string;
 }
 
 /** The person who decided about a call, the time and the reason, as the log has them. */
@@ -74,7 +76,8 @@ export function conversation(entries: readonly Entry[]): ChatItem[] {
     else if (isResult(kind, said) && settle(open, entry, said)) continue;
     else if (kind === "approval_requested") decide(open, entry, "asked");
     else if (kind === "approval_resolved") decide(open, entry, said["approved"] === true ? "approved" : "denied");
-    else if (kind === "tool_started" || (kind === "ai_context_operation" && isPlainSwitch(said, lanes))) continue;
+    else if (kind === "tool_started") begin(open, said);
+    else if (kind === "ai_context_operation" && isPlainSwitch(said, lanes)) continue;
     else items.push({ type: "line", seq, at, line: lineOf(entry) });
   }
   return items;
@@ -190,6 +193,12 @@ function settle(open: Map<string, Mutable>, { seq }: Entry, said: JsonObject): b
     ...(said["details"] !== undefined && { details: said["details"] }),
   };
   return true;
+}
+
+function begin(open: Map<string, Mutable>, { toolCallId, child }: JsonObject): void {
+  const tool = open.get(String(toolCallId));
+  const { threadId } = Object(child) as JsonObject; // Heddle wrote it
+  if (tool !== undefined && typeof threadId === "string") tool.child = threadId;
 }
 
 function decide(

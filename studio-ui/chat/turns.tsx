@@ -12,7 +12,7 @@ import { Markdown } from "../parts/markdown.tsx";
 import type { LiveTool } from "../state/live.ts";
 import type { OpenThread } from "../state/open-thread.ts";
 import { hrefOf, route } from "../state/route.ts";
-import { fork, inspected, runAction } from "../state/studio.ts";
+import { fork, inspected, list, runAction } from "../state/studio.ts";
 import { attempt } from "../state/toasts.ts";
 import type { ToolCard as Card, ChatItem } from "./conversation.ts";
 import { AnswerForm, Approval, DecisionLine, jsonOr } from "./decision.tsx";
@@ -77,6 +77,8 @@ export function AssistantTurn({ item, thread, waiting, isLast }: AssistantProps)
   const text = textOf(content);
   const thinking = thinkingOf(content);
   const live = thread.live.value;
+  const detail = thread.detail.value;
+  const isOpen = detail.state === "there" && detail.value.request?.id === id;
   return (
     <article class="turn assistant" id={`seq-${seq}`} data-seq={seq}>
       {thinking !== "" && <Thinking text={thinking} />}
@@ -91,6 +93,7 @@ export function AssistantTurn({ item, thread, waiting, isLast }: AssistantProps)
           thread={thread}
           live={live?.state === "done" ? undefined : live?.tools[card.toolCallId]}
           waiting={waiting.get(card.toolCallId)}
+          isOpen={isOpen && live?.state !== "done"}
         />
       ))}
       {partial && <p class="turn-kind">Interrupted: the answer is incomplete.</p>}
@@ -173,13 +176,15 @@ interface Props {
   readonly thread: OpenThread;
   /** The kind of its wait, according to the server. */
   readonly waiting: Wait | undefined;
+  /** Its request has not ended. Another process may run it. */
+  readonly isOpen: boolean;
 }
 
-function ToolCard({ card, live, thread, waiting }: Props) {
-  const { toolCallId, result } = card;
+function ToolCard({ card, live, thread, waiting, isOpen: isRunning }: Props) {
+  const { toolCallId, result, child } = card;
   const name = escapeHidden(JSON.stringify(card.name).slice(1, -1)); // in one line
   const wanted = result === undefined ? (waiting ?? waitOf(live)) : undefined;
-  const state = stateOf(card, live, wanted);
+  const state = stateOf(card, isRunning || live !== undefined, wanted);
   const isApproval = wanted === "approval" && thread.source.act !== undefined;
   const text = result && textOf(result.content);
   const isOpen = useSignal(false);
@@ -225,6 +230,13 @@ function ToolCard({ card, live, thread, waiting }: Props) {
           <p class="decided expired">The request of this call has ended. It can no longer be approved.</p>
         )}
       </details>
+      {child !== undefined && (
+        <p class="decided">
+          <a class="foot-link" href={hrefOf({ threadId: child })}>
+            <Icon name="fork" size={14} /> thread of its agent
+          </a>
+        </p>
+      )}
       <DecisionLine card={card} />
     </div>
   );
@@ -233,7 +245,7 @@ function ToolCard({ card, live, thread, waiting }: Props) {
 /** The kind of wait of a call. */
 export type Wait = "approval" | "answer" | "sleep";
 
-type State = Wait | "running" | "done" | "error" | "denied" | "interrupted" | "expired";
+type State = Wait | "child" | "running" | "done" | "error" | "denied" | "interrupted" | "expired";
 const WORDS: Readonly<Record<State, string>> = {
   running: "running",
   done: "done",
@@ -241,17 +253,24 @@ const WORDS: Readonly<Record<State, string>> = {
   approval: "needs approval",
   answer: "needs an answer",
   sleep: "sleeps",
+  child: "its agent waits",
   denied: "denied",
   expired: "expired",
   interrupted: "no result",
 };
 
-function stateOf({ result, approval }: Card, live: LiveTool | undefined, wanted: Wait | undefined): State {
+function stateOf({ result, approval, child }: Card, isRunning: boolean, wanted: Wait | undefined): State {
   if (approval === "denied") return "denied";
   if (result !== undefined) return result.isError ? "error" : "done";
   if (wanted !== undefined) return wanted;
-  if (approval === "asked" && live === undefined) return "expired";
-  return live === undefined ? "interrupted" : "running";
+  if (!isRunning) return approval === "asked" ? "expired" : "interrupted";
+  return child !== undefined && isWaiting(child) ? "child" : "running";
+}
+
+/** Whether a thread of the list waits for a person. */
+function isWaiting(threadId: string): boolean {
+  const rows = list.value.state === "there" ? list.value.value : [];
+  return rows.some(({ id, status }) => id === threadId && status === "waiting");
 }
 
 function waitOf(live: LiveTool | undefined): "approval" | "answer" | undefined {

@@ -1,4 +1,4 @@
-import { defineAgent, defineTool, jsonSchema } from "heddle";
+import { AgentHost, agentTool, defineAgent, defineTool, jsonSchema } from "heddle";
 import { scriptedModel } from "heddle/testing";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { ask, atRest, chromium, NARROW, Stage, seriousViolations, shoot, shortcut, talk } from "./support/stage.ts";
@@ -79,6 +79,54 @@ describe.runIf(chromium)("Chat", () => {
     expect(await page.locator(".tool-state.error").count()).toBe(1);
     await shoot(page, "tool-failed-narrow");
     expect(stage.complaints).toEqual([]);
+  });
+
+  test("a call that another process runs is running", async () => {
+    const tools = {
+      pay: defineTool({ inputSchema: jsonSchema({ type: "object" }), execute: () => new Promise(() => {}) }),
+    };
+    const agent = defineAgent({ model: scriptedModel([{ calls: [{ name: "pay" }] }]), tools });
+    const other = AgentHost.create({ agent, store: stage.store, warn: () => undefined });
+    onTestFinished(() => other.stop({ graceMs: 0 }));
+    const request = await other.ask("thread_other", "Pay.");
+    for await (const { kind } of request.events()) if (kind === "tool_started") break;
+    const { page } = stage;
+    await page.goto(`${stage.origin}/#/t/thread_other`);
+    await page.locator(".tool", { hasText: "pay" }).waitFor();
+    expect(await page.locator(".tool-state").textContent()).toBe("running");
+    expect(stage.complaints).toEqual([]);
+  });
+
+  test("a call of another agent that waits says so, with a link to its thread, and each thread names its model", async () => {
+    const pay = defineTool({ inputSchema: jsonSchema({ type: "object" }), needsApproval: true, execute: () => "paid" });
+    const payer = defineAgent({
+      name: "payer",
+      model: scriptedModel([{ calls: [{ name: "pay" }] }, "Paid."], { modelId: "small" }),
+      tools: { pay },
+    });
+    const clerk = defineAgent({
+      name: "clerk",
+      model: scriptedModel([{ calls: [{ name: "payer", arguments: { task: "Pay 20." } }] }, "Done."], {
+        modelId: "large",
+      }),
+      tools: { payer: agentTool(payer, { description: "Pays." }) },
+    });
+    const own = await Stage.open({ agents: [clerk, payer] });
+    onTestFinished(() => own.close());
+    const { page } = own;
+    await page.getByRole("button", { name: "New thread" }).last().click();
+    await ask(page, "Pay 20.");
+    await page.locator(".tool-state.child", { hasText: "its agent waits" }).waitFor();
+    expect(await page.locator(".who").textContent()).toContain("large");
+    expect(await seriousViolations(page)).toEqual([]);
+    await page.getByRole("link", { name: "thread of its agent" }).click();
+    await page.getByRole("button", { name: "Approve" }).click();
+    await page.locator(".turn.assistant", { hasText: "Paid." }).waitFor();
+    expect(await page.locator(".who").textContent()).toContain("small");
+    await page.goBack();
+    await page.locator(".turn.assistant", { hasText: "Done." }).waitFor();
+    expect(await page.locator(".tool-state").textContent()).toBe("done");
+    expect(own.complaints).toEqual([]);
   });
 
   test("long arguments say how long they are and how they end, and are approved after all of them were in view", async () => {

@@ -156,6 +156,11 @@ test("bad input is an error with a code, whatever it is", async () => {
   expect(await refused(api.get("/threads?cursor=x"))).toEqual([400, "invalid_options"]);
   expect(await refused(api.get("/threads?order=id"))).toEqual([400, "invalid_request"]);
   expect(await refused(api.get("/threads?since=soon"))).toEqual([400, "invalid_request"]);
+  expect(await refused(api.get("/threads?status=foo"))).toEqual([400, "invalid_request"]);
+  expect((await api.get("/threads?owner=x")).body.error).toMatchObject({
+    code: "invalid_request",
+    message: expect.stringContaining('no parameter "owner"'),
+  });
   expect(await refused(api.get(`/threads/${id}/entries?from=-1`))).toEqual([400, "invalid_request"]);
   expect(await refused(api.get(`/threads/${id}/export?format=pdf`))).toEqual([400, "invalid_request"]);
   expect(await refused(api.get(`/threads/${id}/diff?a=x`))).toEqual([400, "invalid_request"]);

@@ -1,4 +1,4 @@
-import { defineAgent, memoryStore } from "heddle";
+import { AgentHost, defineAgent, memoryStore } from "heddle";
 import { studioHandler } from "heddle/studio";
 import { scriptedModel } from "heddle/testing";
 import { expect, test } from "vitest";
@@ -18,8 +18,8 @@ test("each thread has its own agent: the first one, or the one that it was made 
   expect((await api.get("/info")).body).toMatchObject({
     agent: "ann",
     agents: [
-      { name: "ann", tools: [] },
-      { name: "bob", tools: ["sign"] },
+      { name: "ann", model: "scripted:scripted-model", tools: [] },
+      { name: "bob", model: "scripted:scripted-model", tools: ["sign"] },
     ],
   });
   const first = await api.newThread();
@@ -32,6 +32,15 @@ test("each thread has its own agent: the first one, or the one that it was made 
     .poll(async () => (await api.get(`/threads/${body.id}`)).body.request)
     .toMatchObject({ id: requestId, agent: "bob", waiting: [{ name: "sign", kind: "answer" }] });
   expect((await api.get("/threads?agent=bob")).body.threads).toMatchObject([{ id: body.id, agent: "bob" }]);
+});
+
+test("a thread that another process began has the agent that its log names", async () => {
+  const { api, store } = await started({ agents: [ann, bob] });
+  const carl = defineAgent({ name: "carl", model: scriptedModel(["I am Carl."]) });
+  const host = AgentHost.create({ agent: carl, store });
+  await (await host.ask("thread_c", "Hi.")).result;
+  await host.stop();
+  expect((await api.get("/threads/thread_c")).body).toMatchObject({ agent: "carl", status: "completed" });
 });
 
 test("another agent is refused", async () => {

@@ -121,6 +121,14 @@ export function timeIn(query: URLSearchParams, name: string): number | undefined
   throw badField(name, "milliseconds since 1970 or an ISO date");
 }
 
+/** Refuses a query with another parameter, which would do nothing. */
+export function refuseUnknown(query: URLSearchParams, names: readonly string[]): void {
+  const unknown = [...query.keys()].find((name) => !names.includes(name));
+  if (unknown === undefined) return;
+  const message = `There is no parameter ${JSON.stringify(unknown)} here. The parameters are ${names.join(", ")}.`;
+  throw new StudioError({ code: "invalid_request", status: 400, message });
+}
+
 export function oneOf<Word extends string>(words: readonly Word[], text: string, name: string): Word {
   const found = words.find((word) => word === text);
   if (found !== undefined) return found;

@@ -273,16 +273,18 @@ function operationResponse({ opId, status }: OperationAnswer): JsonResponse<Oper
 
 /** GET /api/info */
 export async function studioInfo({ studio }: RouteCall): Promise<JsonResponse<Info>> {
-  const { readOnly, isDemo: demo, model, prompts, label: store, agent, agents } = studio;
+  const { readOnly, isDemo: demo, prompts, label: store, agent, agents } = studio;
   const { tools } = await studio.settings;
   return json<Info>({
     name: "heddle",
     version: VERSION,
     readOnly,
     demo,
-    model,
+    model: studio.modelOf(agent),
     agent: agent.name,
-    agents: agents.map((each) => ({ name: each.name, tools: Object.keys(each.tools) })),
+    agents: agents.map((each) => {
+      return { name: each.name, model: studio.modelOf(each), tools: Object.keys(each.tools) };
+    }),
     tools: tools.map(({ name, description }) => ({ name, description })),
     prompts,
     store,

@@ -4,23 +4,26 @@ import type { ListOptions, ThreadInfo, ThreadStore } from "../../stores/port.ts"
 import { asJsonText, lowerAscii } from "../../stores/row-filter.ts";
 import type { Clock } from "../../thread/ports.ts";
 import type { ThreadRowPage } from "../contract.ts";
-import { numberIn, oneOf, timeIn } from "../http/request.ts";
+import { numberIn, oneOf, refuseUnknown, timeIn } from "../http/request.ts";
 import { badField, type JsonResponse, json } from "../http/response.ts";
 import type { RouteCall } from "../http/router.ts";
 import type { Studio } from "../studio.ts";
 import { rowOf } from "./thread.ts";
 
 const MAX_LIMIT = 200;
+const STATUSES = ["running", "waiting", "completed", "failed", "cancelled"] as const;
 
 /** GET /api/threads */
 export async function listThreads({ studio, query }: RouteCall): Promise<JsonResponse<ThreadRowPage>> {
+  refuseUnknown(query, ["search", "status", "agent", "since", "until", "order", "limit", "cursor"]);
   const order = oneOf(["updated", "created"], query.get("order") || "updated", "order");
   const limit = Math.max(1, numberIn(query, "limit", MAX_LIMIT) ?? 50);
   const since = timeIn(query, "since") ?? Number.NEGATIVE_INFINITY;
   const until = timeIn(query, "until") ?? Number.POSITIVE_INFINITY;
   const agent = query.get("agent") || undefined;
   const search = query.get("search") || "";
-  const options = { order, cursor: query.get("cursor") || undefined, status: query.get("status") || undefined, limit };
+  const status = query.get("status") ? oneOf(STATUSES, query.get("status") ?? "", "status") : undefined;
+  const options = { order, cursor: query.get("cursor") || undefined, status, limit };
   const timeOf = ({ createdAt, updatedAt }: ThreadInfo): number => (order === "created" ? createdAt : updatedAt);
   const filter: Filter = {
     isWanted: (info) => timeOf(info) <= until && (agent === undefined || info.metadata["agent"] === agent),

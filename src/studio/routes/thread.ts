@@ -7,6 +7,7 @@ import { REQUEST_INTERRUPTED } from "../../agent/react/resume.ts";
 import type { ContextPolicyInput } from "../../projection/policy/fields.ts";
 import { ContextPolicy } from "../../projection/policy/policy.ts";
 import { createProjector } from "../../projection/projector.ts";
+import { askedAgent } from "../../runtime/host/thread-agent.ts";
 import { loadAgent } from "../../runtime/session/load.ts";
 import { threadNotFound } from "../../stores/errors.ts";
 import type { LoadOptions, ThreadInfo, ThreadStore } from "../../stores/port.ts";
@@ -35,14 +36,24 @@ const LANES_TAIL = 64;
 export async function threadDetail({ studio, param }: RouteCall): Promise<JsonResponse<ThreadDetail>> {
   const id = param("id");
   const thread = await loadForLanes(studio.store, id, { last: LANES_TAIL, lanes: "all" });
-  const [row, request, forks] = await Promise.all([
+  const isAnswered = thread.metadata["status"] !== undefined; // by an agent, whose name the log has
+  const [row, request, forks, asked] = await Promise.all([
     rowOf(studio, thread),
     openRequest(studio, thread),
     studio.forks.of(id),
+    isAnswered ? askedAgent(studio, id, thread) : undefined,
   ]);
+  const agent = asked && { agent: asked.name };
   const lanes = lanesOf(thread.toArray({ partial: true }), thread.base);
   const branches = lanes.lanes.length > 1 ? await studio.branches.read(id, thread.rev) : undefined;
-  return json<ThreadDetail>({ ...row, ...lanes, ...(request && { request }), forks, ...(branches && { branches }) });
+  return json<ThreadDetail>({
+    ...row,
+    ...agent,
+    ...lanes,
+    ...(request && { request }),
+    forks,
+    ...(branches && { branches }),
+  });
 }
 
 /**

@@ -43,6 +43,7 @@ export interface StageOptions {
   readonly after?: HandClock["after"];
   /** Instead of the demo. */
   readonly agent?: AnyAgent;
+  readonly agents?: readonly AnyAgent[];
   readonly readOnly?: boolean;
   readonly token?: string;
 }
@@ -73,7 +74,7 @@ export class Stage {
   }
 
   static async open({ store = memoryStore(), wordMs = 0, after, ...options }: StageOptions = {}): Promise<Stage> {
-    const agent = demoAgent({ wordMs, ...(after && { ports: { after } }) });
+    const agent = options.agents ? undefined : demoAgent({ wordMs, ...(after && { ports: { after } }) });
     const studio = await startStudio({ store, port: 0, agent, ui: await builtPage(), label: "memory", ...options });
     const browser = await sharedBrowser();
     const complaints: string[] = [];
