@@ -1,6 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
-import { createServer } from "node:http";
+import { createServer, get } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { memoryStore } from "heddle";
@@ -52,6 +52,17 @@ test("every command that looks says the same of a store and of the Studio that h
     expect(here.code, here.stderr).toBe(0);
     expect(there).toEqual(here);
   }
+});
+
+test("a Studio answers a proxy that keeps the name of the site, if --hosts has the name", async () => {
+  const { origin } = new URL(await studioIn(fastFolder(), "--hosts", "threads.example.com, other.example.com"));
+  const statusFor = async (host: string): Promise<number | undefined> => {
+    const { promise, resolve, reject } = Promise.withResolvers<number | undefined>();
+    get(origin, { headers: { host } }, (response) => resolve(response.resume().statusCode)).on("error", reject);
+    return promise;
+  };
+  const names = ["threads.example.com", "other.example.com", "evil.example.com", new URL(origin).host];
+  expect(await Promise.all(names.map(statusFor))).toEqual([200, 200, 403, 200]);
 });
 
 test("a Studio with a token is reached with it, a read-only one changes nothing, and refusals are printed", async () => {

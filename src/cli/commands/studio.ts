@@ -20,6 +20,11 @@ export const studio = defineCommand({
       value: "address",
       help: "default 127.0.0.1: only this machine can connect",
     },
+    hosts: {
+      type: "string",
+      value: "names",
+      help: "more allowed Host headers, as behind a proxy: studio.example.com,…",
+    },
     "read-only": { type: "boolean", help: "refuse everything that asks or changes" },
     token: {
       type: "string",
@@ -53,6 +58,7 @@ export const studio = defineCommand({
         const limit = wholeNumber(options["import-limit"], "--import-limit");
         const running = await startStudio({
           ...{ store, label, agents, port, host, readOnly, token, warn },
+          hosts: options.hosts?.split(",").map((name) => name.trim()),
           importLimit: limit === undefined ? undefined : limit * 1024 * 1024,
         }).catch(portHint);
         try {

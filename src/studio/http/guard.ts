@@ -68,7 +68,8 @@ export function bearerOf(request: Request): string | undefined {
 }
 
 function hostRefused(): StudioError {
-  const message = "Refused because of the Host header. Use the address that Studio printed.";
+  const message =
+    "Refused because of the Host header. Use the address that Studio printed, or allow the name with `hosts` (--hosts).";
   return new StudioError({ code: "host_refused", status: 403, message });
 }
 
