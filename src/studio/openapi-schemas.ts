@@ -49,7 +49,8 @@ function shape<Shape>(
   return { type: "object", properties: { ...needed, ...optional }, required: Object.keys(needed) };
 }
 
-const ROW = { id: text, title: text, live: flag, rev: whole, createdAt: whole, updatedAt: whole } as const;
+const LIVE = described(flag, "This process runs or holds an open request. `status` is that of all processes.");
+const ROW = { id: text, title: text, live: LIVE, rev: whole, createdAt: whole, updatedAt: whole } as const;
 const ROW_MAY = { status: text, agent: text, parentThreadId: text, forkSeq: whole } as const;
 const SHOWN = { messages: list(), toolSpec: list(), provenance: list() } as const;
 

@@ -1,4 +1,4 @@
-import { type AgentRequest, AgentServer, react, resumeTokens, type ThreadStore } from "heddle";
+import { type AgentRequest, AgentServer, jsonSchema, react, resumeTokens, type ThreadStore } from "heddle";
 import { faultStore } from "heddle/testing";
 import { describe, expect, test } from "vitest";
 import { ASK, agentOf, anything, careful, house, PAY, realTime, SECRET } from "./support/hosts.ts";
@@ -328,5 +328,50 @@ describe("by signed token", () => {
     const behindRequests = kinds.slice(kinds.indexOf("approval_requested"));
     expect(behindRequests.slice(0, 3)).toEqual(["approval_requested", "approval_requested", "checkpoint"]);
     await end(server.stop());
+  });
+});
+
+describe("a call that waits while its tool is changed by a deploy", () => {
+  const given = { amount: 5 };
+  const asking = { calls: [{ id: "call_p", name: "pay", arguments: given }] } as const;
+
+  /** The texts of the results after the approval by a process with these tools, and the arguments of its runs. */
+  async function approvedWith(tools: (execute: (input: unknown) => string) => object) {
+    const { host, end, store } = await house();
+    const before = { pay: { inputSchema: anything, needsApproval: true, execute: () => "paid by the old code" } };
+    const old = host({ agent: agentOf([asking], { tools: before }), idleMs: 0 });
+    const request = await end(old.ask("thread_1", "Pay"));
+    await comesToWait(request);
+    await end(old.stop());
+    const ran: unknown[] = [];
+    const execute = (input: unknown): string => {
+      ran.push(input);
+      return "paid";
+    };
+    const next = host({ agent: agentOf(["Done."], { tools: tools(execute) }) });
+    await end(next.approve("thread_1", "call_p", { by: "Grace" }));
+    await end((await end(next.get("thread_1"))).result(request.id));
+    await end(next.stop());
+    const results = (await store.load("thread_1"))?.filterByRef("toolCallId", "call_p") ?? [];
+    return { ran, result: String(results.at(-1)?.payload["content"]) };
+  }
+
+  test("gets an error if the new schema checks and refuses its arguments", async () => {
+    const inputSchema = jsonSchema<{ readonly cents: number }>(anything, {
+      validate: () => ({ success: false, error: new Error("needs the field cents") }),
+    });
+    const { ran, result } = await approvedWith((execute) => ({ pay: { inputSchema, needsApproval: true, execute } }));
+    expect([ran, result]).toEqual([[], expect.stringContaining("tool_bad_arguments")]);
+  });
+
+  test("runs with its old arguments if the new schema is a JSON Schema, which checks nothing", async () => {
+    const inputSchema = { type: "object", properties: { cents: { type: "number" } }, required: ["cents"] };
+    const { ran, result } = await approvedWith((execute) => ({ pay: { inputSchema, needsApproval: true, execute } }));
+    expect([ran, result]).toEqual([[given], "paid"]);
+  });
+
+  test("gets an error if the tool is gone", async () => {
+    const { ran, result } = await approvedWith(() => ({}));
+    expect([ran, result]).toEqual([[], expect.stringContaining("tool_unknown")]);
   });
 });
