@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { writeFileSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, inject, test } from "vitest";
 import { startProxy } from "../support/postgres/tcp-proxy.ts";
@@ -193,6 +193,43 @@ test("after SIGTERM in mid-answer another process continues, and the request com
   const page = await (await two.get("/api/chat/t/messages")).text();
   expect(page.match(/known\./g)).toHaveLength(1);
   expect(two.log().filter(({ event }) => String(event).startsWith("request_"))).toHaveLength(2);
+});
+
+/** An agent whose tool never ends in the first process. */
+const CHARGING = `
+import { writeFileSync } from "node:fs";
+import { defineAgent } from ${source("agent/definition/define-agent.ts")};
+import { scriptedModel } from ${source("scripted-model/scripted-model.ts")};
+const execute = () => {
+  writeFileSync("charging", "");
+  return new Promise(() => setInterval(() => undefined, 1000));
+};
+const call = { calls: [{ id: "call_1", name: "charge" }] };
+const answer = ({ messages }) => (messages.at(-1).role === "tool" ? "I do not know." : call);
+const model = scriptedModel([answer, answer]);
+export const agent = defineAgent({ name: "clerk", model, tools: { charge: { inputSchema: { type: "object" }, execute } } });
+`;
+
+test("a call of a process that is killed in the middle of it is logged and counted by the next one", async () => {
+  const cwd = fastFolder();
+  writeFileSync(join(cwd, "agent.mjs"), CHARGING);
+  const env = { DATABASE_URL: inject("postgresUrl"), HEDDLE_TENANT: randomUUID() };
+  const one = await served(cwd, env);
+  const lost = one.say("Charge.").then(
+    (response) => response.text(),
+    () => "cut off",
+  );
+  await until("the tool runs", async () => existsSync(join(cwd, "charging")));
+  const two = await served(cwd, env);
+  one.process.child.kill("SIGKILL");
+  await lost.catch(() => undefined);
+  await two.process.wrote(/request_completed/);
+  expect(two.log().filter(({ event }) => event === "tool_interrupted")).toMatchObject([
+    { level: "warn", agent: "clerk", threadId: "t", toolCallId: "call_1", toolName: "charge" },
+  ]);
+  expect(await (await two.get("/metrics")).text()).toContain(
+    'heddle_tool_calls_total{agent="clerk",result="interrupted"} 1',
+  );
 });
 
 test("is alive and not ready while its database cannot be reached", async () => {
