@@ -165,7 +165,7 @@ function modeName(mode: unknown): string | null {
   throw invalid("mode", "must be the name of one of the agent's modes, or null for none");
 }
 
-function headerNames(headers: unknown): readonly string[] {
+export function headerNames(headers: unknown): readonly string[] {
   const isFine = isPlainObject(headers) && Object.values(headers).every((value) => typeof value === "string");
   if (!isFine) throw invalid("headers", "must be an object of texts");
   return Object.keys(headers);

@@ -4,15 +4,16 @@ import type { CommandOutcome } from "../../stores/command.ts";
 import { CommandError, ThreadHeldError } from "../../stores/errors.ts";
 import type { ThreadStore } from "../../stores/port.ts";
 import { isPlainObject, type JsonValue } from "../../thread/json.ts";
+import { headerNames } from "../ask-options.ts";
 import { endOf, rowOfCall } from "../live/inbox.ts";
-import type { RemoteCall } from "../live/live.ts";
+import type { Brought, RemoteCall } from "../live/live.ts";
 import type { RuntimePorts } from "../ports.ts";
 import type { AgentRequest, SteerAnswer } from "../request/request.ts";
 import { RequestError } from "../request/request-error.ts";
 import { ScheduledRequest } from "../request/scheduled-request.ts";
 import { FollowedRequest, type FollowedThread } from "../server/followed-request.ts";
 import { type OperationAnswer, operationSettled } from "../server/modify.ts";
-import type { AskTime } from "../server/options.ts";
+import type { AskOptions, AskTime } from "../server/options.ts";
 import { endedInQueue, findAsk, withoutAsk } from "../server/past-request.ts";
 import { errorOf, portableArguments } from "../server/remote-call.ts";
 import { receiptOf } from "../server/steer.ts";
@@ -31,10 +32,15 @@ function isLong({ method, args }: RemoteCall): boolean {
   return method === "summarize" || (method === "ask" && isPlainObject(options) && options["queue"] === true);
 }
 
-/** Values of an ask that are never stored, also where they are JSON. */
-function hasSecrets(args: readonly unknown[]): boolean {
-  const { context, headers } = args.at(-1) as { readonly context?: unknown; readonly headers?: unknown }; // the options
-  return context !== undefined || headers !== undefined;
+/** The arguments of an ask without the values that are never stored, also where they are JSON. */
+function withoutSecrets(args: readonly unknown[]): { readonly args: readonly unknown[]; readonly brought?: Brought } {
+  const { context, headers, ...options } = args.at(-1) as AskOptions; // its options
+  if (context === undefined && headers === undefined) return { args };
+  const brought = {
+    ...(context !== undefined && { context: true }),
+    ...(headers && { headers: headerNames(headers) }),
+  };
+  return { args: [...args.slice(0, -1), options], brought };
 }
 
 /** A call for the process that holds the thread. */
@@ -66,11 +72,12 @@ export class RemoteCalls {
   /** The value that the method returned, as JSON. Throws its error. "released": the holder has released the thread. */
   async call(threadId: string, { method, args }: CallDraft, held: ThreadHeldError): Promise<CommandOutcome> {
     const mayRelease = method === "ask" || method === "continueRequest";
-    const portable = mayRelease && hasSecrets(args) ? undefined : portableArguments(args);
+    const { args: all, brought } = mayRelease ? withoutSecrets(args) : { args, brought: undefined };
+    const portable = portableArguments(all);
     if (portable === undefined && !mayRelease) throw notPortable(method);
     const outcome = await this.#outcome(
       threadId,
-      { method, args: portable ?? [], isLocal: portable === undefined },
+      { method, args: portable ?? [], isLocal: portable === undefined, brought },
       held,
     );
     if (outcome.status === "failed") throw errorOf(outcome["error"]);

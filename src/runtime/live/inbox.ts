@@ -15,7 +15,7 @@ import { checkAuthor } from "../author.ts";
 import { requestCancelled, requestFailed } from "../request/request-error.ts";
 import { cancelledIn, childEndIn, sentCommand } from "./children.ts";
 import { effects, followedBy, update, wait } from "./decision.ts";
-import type { CallerAnswer, Hold, Live, QueuedAsk, RemoteCall, Turn } from "./live.ts";
+import type { Brought, CallerAnswer, Hold, Live, QueuedAsk, RemoteCall, Turn } from "./live.ts";
 import { removeRequestTools } from "./request-state.ts";
 import { scheduledRow } from "./schedule.ts";
 import type { Decision, Effect, LiveSignal } from "./signal.ts";
@@ -47,8 +47,15 @@ export function rowOfAsk(
 }
 
 /** The row of a remote call. */
-export function rowOfCall(id: string, { method, args, isLocal }: RemoteCall): CommandInput {
-  return { id, type: "call", method, args, ...(isLocal && { local: true }) };
+export function rowOfCall(id: string, { method, args, isLocal, brought }: RemoteCall): CommandInput {
+  return {
+    id,
+    type: "call",
+    method,
+    args,
+    ...(isLocal && { local: true }),
+    ...(brought && { brought: { ...brought } }),
+  };
 }
 
 /** The content of a row. Any process can post one, so its body may be malformed. */
@@ -109,8 +116,9 @@ function steerIn({
   };
 }
 
-function callIn({ method, args, local }: JsonObject): RemoteCall {
-  if (typeof method === "string" && Array.isArray(args)) return { method, args, isLocal: local === true };
+function callIn({ method, args, local, brought }: JsonObject): RemoteCall {
+  if (typeof method === "string" && Array.isArray(args))
+    return { method, args, isLocal: local === true, brought: brought as Brought | undefined }; // as a host has written it
   throw new UnreadablePayload("a call needs a method and a list of arguments");
 }
 

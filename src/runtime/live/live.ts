@@ -130,6 +130,14 @@ export interface RemoteCall {
   readonly args: readonly JsonValue[];
   /** Only the caller has all values of this call: release the thread for it. */
   readonly isLocal: boolean;
+  readonly brought?: Brought | undefined;
+}
+
+/** The values of an ask that were not sent. The functions of the host make them again. */
+export interface Brought {
+  readonly context?: boolean;
+  /** Their names. */
+  readonly headers?: readonly string[];
 }
 
 /** Answers to callers. */

@@ -3,12 +3,13 @@ import { SettingError } from "../../lanes/setting.ts";
 import { HeddleError, ThreadError } from "../../thread/errors.ts";
 import { copyJsonRepaired, isPlainObject, type JsonObject, type JsonValue } from "../../thread/json.ts";
 import type { Setting } from "../../thread/kinds.ts";
-import type { RemoteCall } from "../live/live.ts";
+import type { Brought, RemoteCall } from "../live/live.ts";
 import type { Loop } from "../loop.ts";
 import type { PerformedCall } from "../perform/scene.ts";
 import type { AgentRequest } from "../request/request.ts";
 import { RequestError } from "../request/request-error.ts";
-import type { SettingOptions } from "./options.ts";
+import type { AskOptions, SettingOptions } from "./options.ts";
+import { makeAgain, ValueFunctionError } from "./request-values.ts";
 import { set } from "./set.ts";
 
 /** The methods that another process may call. Each is safe to repeat with the same arguments, because a call may be performed twice. */
@@ -56,13 +57,14 @@ const NOT_ENDED = new Set(["server_stopped", "request_suspended", "stale_holder"
 export async function performCall(
   server: CalledServer,
   loop: Loop,
-  { method, args, isLocal }: RemoteCall,
+  { method, args, isLocal, brought }: RemoteCall,
 ): Promise<PerformedCall | undefined> {
   try {
     const known = METHODS.find((name) => name === method);
     if (known === undefined && method !== "set") throw unknownMethod(method);
     if (isLocal) throw notSent();
-    const given = args.map((arg) => (Array.isArray(arg) ? arg[0] : undefined)) as never[]; // checked by the method, as those of any caller
+    const sent = args.map((arg) => (Array.isArray(arg) ? arg[0] : undefined));
+    const given = (brought === undefined ? sent : await broughtAgain(loop, sent, brought)) as never[]; // checked by the method, as those of any caller
     const answer = await (known === undefined
       ? set(loop, ...(given as unknown as SetArguments))
       : server[known](...given));
@@ -71,6 +73,24 @@ export async function performCall(
     if (HeddleError.isInstance(error) && NOT_ENDED.has(error.code)) return undefined;
     return { outcome: { status: "failed", error: storedError(error) } };
   }
+}
+
+/** The arguments of an ask, with the values that the functions of this host make again. */
+async function broughtAgain(
+  { options, hookLimit }: Loop,
+  sent: readonly unknown[],
+  { context, headers }: Brought,
+): Promise<readonly unknown[]> {
+  const asked = sent.at(-1) as AskOptions; // its options
+  const about = { refs: asked.refs ?? {}, asked: headers === undefined ? {} : { askedHeaders: headers } };
+  const made = await makeAgain({ ...options, tools: undefined }, about, hookLimit).catch((error: unknown) => {
+    throw error instanceof ValueFunctionError ? new RequestError({ code: error.code, message: error.message }) : error;
+  });
+  if ((context && made.context === undefined) || (headers && made.headers === undefined)) throw notSent();
+  return [
+    ...sent.slice(0, -1),
+    { ...asked, ...(context && { context: made.context }), ...(headers && { headers: made.headers }) },
+  ];
 }
 
 function notSent(): RequestError {

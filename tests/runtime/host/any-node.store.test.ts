@@ -38,6 +38,17 @@ function gate() {
   return { wait, begun: begun.promise, open: () => opened.resolve() };
 }
 
+/** The rows that the store is given from now on. */
+function rowsPosted(store: ThreadStore): readonly unknown[] {
+  const rows: unknown[] = [];
+  const post = store.post.bind(store);
+  store.post = (...given) => {
+    rows.push(given);
+    return post(...given);
+  };
+  return rows;
+}
+
 const WAIT = { calls: [{ id: "w", name: "wait" }] } as const;
 
 describe.each(stores)("commands from the process that does not hold the thread, on %s", (_name, open) => {
@@ -45,10 +56,11 @@ describe.each(stores)("commands from the process that does not hold the thread, 
     script: Parameters<typeof agentOf>[0],
     tools: object = {},
     other: typeof script = ["From two."],
+    values: object = {},
   ) {
     const [one, two] = open();
     const { host: make, end } = await house(one, realTime());
-    const first = make({ agent: agentOf(script, { tools }), holder: "web_1", store: one });
+    const first = make({ agent: agentOf(script, { tools }), holder: "web_1", store: one, ...values });
     const second = make({ agent: agentOf(other, { tools }), holder: "web_2", store: two });
     const stop = async () => {
       await end(second.stop());
@@ -67,28 +79,40 @@ describe.each(stores)("commands from the process that does not hold the thread, 
     await stop();
   });
 
-  test.each([
-    { context: { token: "secret" } },
-    { headers: { authorization: "secret" } },
-  ])("a context and headers are not written: %j", async (options) => {
+  const SECRETS: readonly object[] = [{ context: { token: "secret" } }, { headers: { authorization: "secret" } }];
+
+  test.each(SECRETS)(
+    "a context and headers are not written, and a busy holder needs functions for them: %j",
+    async (options) => {
+      const { wait, begun, open: go } = gate();
+      const { first, second, end, stop } = await nodes(["One.", WAIT, "Two."], { wait });
+      const rows = rowsPosted(second.store);
+      await end((await end(first.ask(T, "1?"))).result);
+      const request = await end(second.ask(T, "2?", options as never));
+      expect((await end(request.result)).text).toBe("From two.");
+      const running = await end(first.ask(T, "3?"));
+      await end(begun);
+      await expect(end(second.ask(T, "4?", options as never))).rejects.toMatchObject({ code: "busy" });
+      go();
+      await end(running.result);
+      expect(rows).not.toEqual([]);
+      expect(JSON.stringify(rows)).not.toContain("secret");
+      await stop();
+    },
+  );
+
+  test.each(SECRETS)("a busy holder makes the values of an ask that waits: %j", async (options) => {
     const { wait, begun, open: go } = gate();
-    const { first, second, end, stop } = await nodes(["One.", WAIT, "Two."], { wait });
-    await end((await end(first.ask(T, "1?"))).result);
-    const rows: unknown[] = [];
-    const { store } = second;
-    const post = store.post.bind(store);
-    store.post = (...given) => {
-      rows.push(given);
-      return post(...given);
-    };
-    const request = await end(second.ask(T, "2?", options as never));
-    expect((await end(request.result)).text).toBe("From two.");
-    const running = await end(first.ask(T, "3?"));
+    const values = { context: () => "made", headers: () => ({ authorization: "made" }) };
+    const { first, second, end, stop } = await nodes([WAIT, "One.", "Two."], { wait }, undefined, values);
+    const rows = rowsPosted(second.store);
+    const running = await end(first.ask(T, "1?"));
     await end(begun);
-    await expect(end(second.ask(T, "4?", options as never))).rejects.toMatchObject({ code: "busy" });
+    const next = second.ask(T, "2?", { ...options, queue: true } as never);
+    await end(until("the ask waits", async () => (await first.pending(T)).length === 1));
     go();
     await end(running.result);
-    expect(rows).not.toEqual([]);
+    expect((await end((await end(next)).result)).text).toBe("Two.");
     expect(JSON.stringify(rows)).not.toContain("secret");
     await stop();
   });
