@@ -53,13 +53,16 @@ export function asJson(text: string): unknown {
 }
 
 /** The call that waits, with all its arguments as they are. */
-export function callText(out: Output, { name, arguments: given }: Pick<WaitingCall, "name" | "arguments">): string {
+export function callText(
+  out: Pick<Output, "paintError">,
+  { name, arguments: given }: Pick<WaitingCall, "name" | "arguments">,
+): string {
   const inOneLine = escapeHidden(JSON.stringify(name).slice(1, -1)); // a name must not look like another question
   return `${out.paintError("bold", inOneLine)} ${escapeHidden(JSON.stringify(given))}`;
 }
 
 /** Returns what would run, and the command with which the user can decide on it. */
-export function howToDecide(out: Output, threadId: string, waiting: WaitingCall): string {
+export function howToDecide(out: Pick<Output, "paintError">, threadId: string, waiting: WaitingCall): string {
   const { toolCallId, kind } = waiting;
   const ids = `${quoted(threadId)} ${quoted(toolCallId)}`;
   return kind === "answer"

@@ -1,7 +1,9 @@
+import { setTimeout as pause } from "node:timers/promises";
 import type { AgentEvent, Suspension } from "../agent/event.ts";
 import type { WaitingCall } from "../agent/react/agent.ts";
-import type { EntryWindow, ThreadDetail, ThreadRow } from "../studio/contract.ts";
+import type { CancelResult, EntryWindow, ThreadDetail, ThreadRow } from "../studio/contract.ts";
 import type { Entry } from "../thread/entry.ts";
+import { HeddleError } from "../thread/errors.ts";
 import { escapeHidden } from "../thread/hidden-characters.ts";
 import type { JsonObject, JsonValue } from "../thread/json.ts";
 import type { ToolCall } from "../thread/message.ts";
@@ -17,6 +19,8 @@ import { messagesIn, pathOf } from "./studio-requests.ts";
 const ATTEMPTS = 5;
 /** Milliseconds to wait for late events after the log shows the request's end. */
 const LATE_MS = 1500;
+/** Milliseconds after which an ask that has not begun is looked at: it may wait for its turn. */
+const TURN_MS = 500;
 const ENDED: ReadonlySet<string | undefined> = new Set(["completed", "failed", "cancelled"]);
 
 interface FollowOptions {
@@ -24,11 +28,9 @@ interface FollowOptions {
   readonly client: StudioClient;
   readonly threadId: string;
   readonly interrupts: Interrupts;
-  /**
-   * Starts or resumes the request and returns its id. It runs after the event stream is open, so that no event is
-   * missed.
-   */
-  readonly begin: () => Promise<string>;
+  readonly requestId: string;
+  /** Starts or resumes the request. It runs after the event stream is open, so that no event is missed. */
+  readonly begin: () => Promise<void>;
   /** Text that the user sends to the running request. */
   readonly steering?: Steering | undefined;
 }
@@ -48,7 +50,10 @@ class Follower {
   readonly #options: FollowOptions;
   readonly #printer: EventPrinter;
   readonly #decided = new Set<string>();
-  #requestId: string | undefined;
+  readonly #requestId: string;
+  #isBegun = false;
+  /** Whether it was reported that the ask waits for its turn. */
+  #isQueued = false;
   /**
    * Ids of printed events. Sequence numbers are not enough: they can repeat when another process resumes the request.
    */
@@ -59,6 +64,7 @@ class Follower {
 
   constructor(options: FollowOptions) {
     this.#options = options;
+    this.#requestId = options.requestId;
     this.#printer = new EventPrinter(options.call.out);
   }
 
@@ -71,13 +77,14 @@ class Follower {
     this.#isHeard = false;
     try {
       const { body } = await client.open(pathOf(threadId, "events"), {}, { signal: ended.signal });
-      await this.#begin();
+      const early = await this.#begin();
+      if (early !== undefined) return early;
       for await (const { event, data } of messagesIn(body ?? new ReadableStream())) {
         const end = await this.#message(event, data, ended);
         if (end !== undefined) return end;
       }
     } catch (error) {
-      if (!ended.signal.aborted && (this.#requestId === undefined || !isBroken(error))) throw error;
+      if (!ended.signal.aborted && (!this.#isBegun || !isBroken(error))) throw error;
     } finally {
       await this.#printer.end();
       ended.abort();
@@ -85,13 +92,50 @@ class Follower {
     return this.#loggedStatus === undefined ? undefined : this.#endOfLog(this.#loggedStatus);
   }
 
-  async #begin(): Promise<void> {
-    if (this.#requestId !== undefined) return;
-    const { client, threadId, interrupts, begin } = this.#options;
-    const requestId = await begin();
-    this.#requestId = requestId;
-    this.#options.steering?.began(requestId);
-    interrupts.onCancel(() => client.post(pathOf(threadId, "cancel"), { requestId, reason: "interrupted" }));
+  /** Begins the request. Returns an exit code for an ask that left the queue. */
+  async #begin(): Promise<number | undefined> {
+    if (this.#isBegun) return undefined;
+    const { interrupts, begin, steering, call } = this.#options;
+    const begun = begin().then(() => true);
+    begun.catch(() => undefined); // the loop below gets the error
+    try {
+      while (!(await Promise.race([begun, pause(TURN_MS, false, { ref: false })]))) {
+        const end = await this.#beforeTurn();
+        if (end !== undefined) return end;
+      }
+    } catch (error) {
+      const isCancelled = HeddleError.isInstance(error) && error.code === "request_cancelled";
+      if (!isCancelled || !interrupts.isInterrupted) throw error;
+      const record = { kind: "request_cancelled", requestId: this.#requestId, data: { text: "" } };
+      if (call.out.isJson) await this.#printer.data(() => call.out.json(record));
+      await this.#printer.line("Cancelled. The ask did not begin.");
+      return interrupts.exit;
+    }
+    this.#isBegun = true;
+    steering?.began(this.#requestId);
+    interrupts.onCancel(() => this.#cancel());
+    return undefined;
+  }
+
+  /** The ask waits for its turn. The request before it may wait for a person. */
+  async #beforeTurn(): Promise<number | undefined> {
+    const { client, threadId, interrupts, call } = this.#options;
+    interrupts.onCancel(() => this.#cancel());
+    if (interrupts.isInterrupted) {
+      await this.#cancel(); // again: the first one may have come before the ask
+      return undefined;
+    }
+    const { request } = await client.get<ThreadDetail>(pathOf(threadId));
+    if (request === undefined || request.id === this.#requestId) return undefined;
+    if (!this.#isQueued) await call.out.info("The ask waits for its turn: a request is open in this thread.");
+    this.#isQueued = true;
+    return this.#askPerson(request);
+  }
+
+  async #cancel(reason: string | undefined = "interrupted"): Promise<boolean> {
+    const { client, threadId } = this.#options;
+    const body = { requestId: this.#requestId, reason };
+    return (await client.post<CancelResult>(pathOf(threadId, "cancel"), body)).cancelled;
   }
 
   async #message(event: string, data: string, ended: AbortController): Promise<number | undefined> {
@@ -135,24 +179,34 @@ class Follower {
   }
 
   async #waiting(): Promise<number | undefined> {
-    const { call, client, threadId, interrupts } = this.#options;
+    const { client, threadId, interrupts } = this.#options;
     const { request } = await client.get<ThreadDetail>(pathOf(threadId));
     if (request === undefined || request.id !== this.#requestId || interrupts.isInterrupted) return undefined;
-    const open = request.waiting.filter(({ toolCallId, kind }) => kind !== "sleep" && !this.#decided.has(toolCallId));
+    return this.#askPerson(request);
+  }
+
+  /** Asks the user to decide on the calls of a request. */
+  async #askPerson({ id, waiting }: NonNullable<ThreadDetail["request"]>): Promise<number | undefined> {
+    const { call, client, threadId, interrupts } = this.#options;
+    const open = waiting.filter(({ toolCallId, kind }) => kind !== "sleep" && !this.#decided.has(toolCallId));
     for (const one of open) {
       await this.#printer.end();
       const isDone =
         canAsk(call.io, call.options) && (await askForDecision({ io: call.io, out: call.out, client, threadId }, one));
-      if (!isDone) return interrupts.isInterrupted ? undefined : this.#leaveWaiting(open);
+      if (!isDone) return interrupts.isInterrupted ? undefined : this.#leaveWaiting(id, open);
       this.#decided.add(one.toolCallId);
     }
     return undefined;
   }
 
-  async #leaveWaiting(waiting: readonly WaitingCall[]): Promise<number> {
+  /** `requestId`: the request that waits. If it is the one before an ask, the ask leaves the queue, unless its turn has come. */
+  async #leaveWaiting(requestId: string, waiting: readonly WaitingCall[]): Promise<number | undefined> {
     const { call, threadId } = this.#options;
-    const record = { kind: "waiting", threadId, requestId: this.#requestId, waiting };
+    const isOther = requestId !== this.#requestId;
+    if (isOther && !(await this.#cancel("The request before it waits for a person."))) return undefined;
+    const record = { kind: "waiting", threadId, requestId, waiting };
     if (call.out.isJson) await this.#printer.data(() => call.out.json(record));
+    if (isOther) await call.out.error("The ask was withdrawn: this thread waits for a decision.");
     for (const one of waiting) await call.out.error(howToDecide(call.out, threadId, one));
     return EXIT.refused;
   }

@@ -163,6 +163,10 @@ const PATHS: { readonly [path: string]: { readonly [method: string]: Described }
         contextPolicy: object,
         allowedTools: listOf(text),
         agent: { ...text, description: "The agent of a new thread. One of a thread that has another is refused." },
+        requestId: {
+          ...text,
+          description: "The id of the request. With it, an ask that waits for its turn is cancelled.",
+        },
         edit: { ...text, description: "The id of a message of the user, which `content` replaces on a new branch." },
         regenerate: { ...text, description: "The id of an answer, which is given once more on a new branch." },
         busy: { ...oneOf("deny", "cancel"), description: "The effect on a request that waits, or is open." },

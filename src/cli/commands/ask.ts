@@ -1,9 +1,11 @@
 import type { ContextPolicyInput } from "../../projection/policy/fields.ts";
-import type { Info, ThreadDetail } from "../../studio/contract.ts";
+import { runtimePorts } from "../../runtime/ports.ts";
+import type { AskAccepted, Info, ThreadDetail } from "../../studio/contract.ts";
 import { HeddleError } from "../../thread/errors.ts";
 import { chosenAgent } from "../agent.ts";
 import type { Steering } from "../chat-steering.ts";
 import { AGENT_OPTIONS, CLIENT_OPTIONS, type CommandCall, type CommandOptions, defineCommand } from "../command.ts";
+import { howToDecide } from "../decision-prompt.ts";
 import { follow } from "../follow.ts";
 import { type Interrupts, interruptible } from "../interrupts.ts";
 import { CliError, EXIT } from "../io.ts";
@@ -78,28 +80,32 @@ export async function askInThread(
   const { call, contextPolicy, client, interrupts, steering } = asking;
   const { tool } = call.options;
   const agent = chosenAgent(call.options.agent);
+  const requestId = runtimePorts().ids("req");
   const body = {
-    ...{ content, next: [] },
+    ...{ content, requestId, next: [] },
     ...(contextPolicy && { contextPolicy }),
     ...(tool && { allowedTools: tool }),
     ...(agent !== undefined && { agent }),
   };
-  const begin = async (): Promise<string> => {
-    const { requestId } = await client
-      .post<{ readonly requestId: string }>(pathOf(threadId, "ask"), body)
-      .catch(async (error: unknown) => {
-        if (isNew) await client.send(pathOf(threadId), { method: "DELETE" }).catch(() => undefined);
-        throw HeddleError.isInstance(error) && error.code === "busy" ? busyThread(threadId, error) : error;
-      });
+  const begin = async (): Promise<void> => {
+    await client.post<AskAccepted>(pathOf(threadId, "ask"), body).catch(async (error: unknown) => {
+      if (isNew) await client.send(pathOf(threadId), { method: "DELETE" }).catch(() => undefined);
+      throw HeddleError.isInstance(error) && error.code === "busy" ? await busyThread(client, threadId, error) : error;
+    });
     if (call.out.isJson) await call.out.json({ kind: "request", threadId, requestId });
     await asking.onAccepted?.();
-    return requestId;
   };
-  return follow({ call: call as CommandCall, client, threadId, interrupts, begin, steering });
+  return follow({ call: call as CommandCall, client, threadId, requestId, interrupts, begin, steering });
 }
 
-function busyThread(threadId: string, cause: HeddleError): CliError {
-  const message = `A request runs in thread ${threadId}. Wait until it ends, or watch it: heddle show ${threadId} --follow.`;
+async function busyThread(client: StudioClient, threadId: string, cause: HeddleError): Promise<CliError> {
+  const { request } = await client.get<ThreadDetail>(pathOf(threadId));
+  const open = (request?.waiting ?? []).filter(({ kind }) => kind !== "sleep");
+  const plain = { paintError: (_style: unknown, text: string) => text }; // the message may become JSON
+  const message =
+    open.length === 0
+      ? `A request runs in thread ${threadId}. Wait until it ends, or watch it: heddle show ${threadId} --follow.`
+      : `Thread ${threadId} waits for a decision. ${open.map((one) => howToDecide(plain, threadId, one)).join("\n")}`;
   return new CliError({ code: "busy", exit: EXIT.refused, retryable: true, message, cause });
 }
 

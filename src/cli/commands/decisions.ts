@@ -46,13 +46,13 @@ async function decideWhile(
     await checkTools(client, request);
     const runs = "arguments" in body ? { name: waiting.name, arguments: body.arguments as JsonValue } : waiting; // read as JSON
     await out.info(out.paintError("dim", `${verdict}: ${callText(out, runs)}`));
-    const begin = async (): Promise<string> => {
+    const requestId = request.id;
+    const begin = async (): Promise<void> => {
       await client.post(pathOf(threadId, verdict), { toolCallId: waiting.toolCallId, by: "command line", ...body });
-      return request.id;
     };
     if (options.detach !== true)
-      return follow({ call: call as unknown as CommandCall, client, threadId, interrupts, begin });
-    const requestId = await begin();
+      return follow({ call: call as unknown as CommandCall, client, threadId, requestId, interrupts, begin });
+    await begin();
     if (out.isJson) await out.json({ threadId, requestId, toolCallId: waiting.toolCallId, verdict });
     return EXIT.ok;
   });

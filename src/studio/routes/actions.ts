@@ -64,8 +64,9 @@ export async function ask({ studio, request, param }: RouteCall): Promise<JsonRe
   const isTurn = [turn.regenerate, turn.edit, turn.messageId, turn.busy].some((given) => given !== undefined);
   if (isTurn) return json<AskAccepted>({ requestId: await takeTurn(studio, id, turn, options) }, 202);
   const next = optionalList(body, "next")?.map((one) => asContent(one, "next")) ?? followUpsOf(studio, content);
-  const agent = optionalText(body, "agent");
-  const asked = await startRequest(studio, id, content, { ...options, ...(agent !== undefined && { agent }) });
+  const [agent, requestId] = [optionalText(body, "agent"), optionalText(body, "requestId")];
+  const named = { ...(agent !== undefined && { agent }), ...(requestId !== undefined && { requestId }) };
+  const asked = await startRequest(studio, id, content, { ...options, ...named });
   if (next.length > 0) void askFollowUps(studio, id, asked, next, options);
   return json<AskAccepted>({ requestId: asked.id }, 202);
 }
@@ -121,7 +122,7 @@ async function startRequest(
   studio: Studio,
   id: string,
   content: Content,
-  options: Ask & { readonly agent?: string },
+  options: Ask & { readonly agent?: string; readonly requestId?: string },
 ): Promise<AgentRequest> {
   const thread = await studio.store.load(id, { last: 1 });
   if (thread === undefined) throw threadNotFound(id); // a mistyped id must not create a thread

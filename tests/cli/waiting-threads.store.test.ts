@@ -1,0 +1,105 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { fastFolder } from "../support/temp-folder.ts";
+import { type FakeOptions, run } from "./support/fake-io.ts";
+
+const FROM = (file: string) => JSON.stringify(new URL(`../../src/${file}`, import.meta.url).href);
+
+/** A folder with an agent whose tool `pay` needs approval. */
+function folder(busy: "reject" | "queue", execute = `() => "paid"`): string {
+  const cwd = fastFolder();
+  const text = `
+    import { defineAgent } from ${FROM("index.ts")};
+    import { scriptedModel } from ${FROM("testing.ts")};
+    const pay = { inputSchema: { type: "object" }, needsApproval: ${execute.includes("paid")}, execute: ${execute} };
+    const answer = ({ messages }) => {
+      const last = JSON.stringify(messages.at(-1));
+      if (messages.at(-1).role === "tool") return "Done.";
+      return last.includes("pay") ? { calls: [{ name: "pay" }] } : "I heard you.";
+    };
+    export default defineAgent({
+      name: "payer",
+      busy: ${JSON.stringify(busy)},
+      tools: { pay },
+      model: scriptedModel(Array(50).fill(answer), { order: "any" }),
+    });`;
+  writeFileSync(join(cwd, "agent.ts"), text);
+  return cwd;
+}
+
+const AGENT = ["--agent", "agent.ts"];
+
+describe("an ask on a thread whose request waits for approval", () => {
+  test("is withdrawn in a pipe, and the command for the decision is named", async () => {
+    const cwd = folder("queue");
+    expect(await run(["ask", "pay", ...AGENT], { cwd })).toMatchObject({ code: 4 });
+    const second = await run(["ask", "second", "--thread", "last", ...AGENT], { cwd });
+    expect(second).toMatchObject({ code: 4, stdout: "" });
+    expect(second.stderr).toMatch(/The ask was withdrawn[\s\S]*pay \{\} waits for approval: heddle approve thread_/);
+    expect((await run(["show", "last"], { cwd })).stdout).not.toContain("second");
+    expect(await run(["approve", "last", ...AGENT], { cwd })).toMatchObject({ code: 0, stdout: "Done.\n" });
+    expect((await run(["show", "last"], { cwd })).stdout).not.toContain("second");
+  });
+
+  test("ends JSON Lines with the calls that wait", async () => {
+    const cwd = folder("queue");
+    const first = await run(["ask", "pay", "--json", ...AGENT], { cwd });
+    const { requestId } = JSON.parse(first.stdout.split("\n")[0] ?? "");
+    const { code, stdout } = await run(["ask", "second", "-t", "last", "--json", ...AGENT], { cwd });
+    expect(code).toBe(4);
+    expect(JSON.parse(stdout)).toMatchObject({ kind: "waiting", requestId, waiting: [{ name: "pay" }] });
+  });
+
+  test("gets its turn at a terminal after the decision", async () => {
+    const cwd = folder("queue");
+    await run(["ask", "pay", ...AGENT], { cwd });
+    const second = await run(["ask", "second", "-t", "last", ...AGENT], { cwd, answers: ["y"] });
+    expect(second).toMatchObject({ code: 0, stdout: "I heard you.\n" });
+  });
+
+  test("is refused by an agent that queues none, with the same commands", async () => {
+    const cwd = folder("reject");
+    await run(["ask", "pay", ...AGENT], { cwd });
+    const text = await run(["ask", "second", "-t", "last", ...AGENT], { cwd });
+    expect(text).toMatchObject({
+      code: 4,
+      stderr: expect.stringMatching(/waits for approval: heddle approve thread_/),
+    });
+    expect(text.stderr).not.toContain("A request runs");
+    const json = await run(["ask", "second", "-t", "last", "--json", ...AGENT], { cwd });
+    expect(JSON.parse(json.stderr)).toMatchObject({
+      error: { code: "busy", message: expect.stringContaining("heddle deny") },
+    });
+  });
+});
+
+describe("an ask that waits for its turn", () => {
+  /** Two asks in one thread: the second one waits until the tool of the first one ends. */
+  async function asked(second: readonly string[], options: Omit<FakeOptions, "cwd"> = {}) {
+    const gate = Promise.withResolvers<string>();
+    const began = Promise.withResolvers<void>();
+    Object.assign(globalThis, { heddleGate: { began: began.resolve, end: gate.promise } });
+    const cwd = folder("queue", "() => (heddleGate.began(), heddleGate.end)");
+    const first = run(["ask", "pay", ...AGENT], { cwd });
+    await began.promise;
+    const waits = await run(["ask", "second", "-t", "last", ...second, ...AGENT], { cwd, ...options });
+    gate.resolve("done");
+    expect(await first).toMatchObject({ code: 0, stdout: "Done.\n" });
+    return { waits, shown: (await run(["show", "last"], { cwd })).stdout };
+  }
+
+  test("is withdrawn by Ctrl-C, and never runs", async () => {
+    const onWrite: FakeOptions["onWrite"] = (text, interrupt) => text.includes("waits for its turn") && interrupt();
+    const { waits, shown } = await asked([], { onWrite });
+    expect(waits).toMatchObject({ code: 130, stdout: "", stderr: expect.stringContaining("Cancelled") });
+    expect(shown).not.toContain("second");
+  });
+
+  test("ends JSON Lines with a terminal event after Ctrl-C", async () => {
+    const onWrite: FakeOptions["onWrite"] = (text, interrupt) => text.includes("waits for its turn") && interrupt();
+    const { waits } = await asked(["--json"], { onWrite });
+    expect(JSON.parse(waits.stdout)).toMatchObject({ kind: "request_cancelled" });
+    expect(waits.code).toBe(130);
+  });
+});
