@@ -1,6 +1,9 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { pathToFileURL } from "node:url";
+import { AgentHost } from "heddle";
+import { sqliteStore } from "heddle/sqlite";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { fastFolder } from "../support/temp-folder.ts";
 import { type FakeOptions, run } from "./support/fake-io.ts";
 
@@ -101,5 +104,32 @@ describe("an ask that waits for its turn", () => {
     const { waits } = await asked(["--json"], { onWrite });
     expect(JSON.parse(waits.stdout)).toMatchObject({ kind: "request_cancelled" });
     expect(waits.code).toBe(130);
+  });
+});
+
+describe("cancel of a request that waits for approval", () => {
+  test("is taken by a process that serves the agent, without its module here", async () => {
+    const cwd = folder("reject");
+    await run(["ask", "pay", ...AGENT], { cwd });
+    const store = sqliteStore(join(cwd, "heddle.db"));
+    const { default: agent } = await import(pathToFileURL(join(cwd, "agent.ts")).href);
+    const host = AgentHost.create({ agent, store });
+    onTestFinished(async () => {
+      await host.stop();
+      await store.close();
+    });
+    host.work();
+    expect(await run(["cancel", "last", "--reason", "late"], { cwd })).toMatchObject({ code: 0 });
+    expect((await run(["show", "last"], { cwd })).stdout).toContain("late");
+  });
+
+  test("names --agent where no process serves the agent, leaves nothing behind, and works with it", async () => {
+    const cwd = folder("reject");
+    await run(["ask", "pay", ...AGENT], { cwd });
+    const alone = await run(["cancel", "last"], { cwd });
+    expect(alone).toMatchObject({ code: 2, stderr: expect.stringMatching(/heddle cancel thread_\S+ --agent <file>/) });
+    expect((await run(["show", "last"], { cwd })).stdout).not.toContain("waiting");
+    expect(await run(["cancel", "last", ...AGENT], { cwd })).toMatchObject({ code: 0, stderr: "Cancelled.\n" });
+    expect(await run(["cancel", "last", ...AGENT], { cwd })).toMatchObject({ code: 4 });
   });
 });

@@ -1,7 +1,7 @@
 import { RemoteCalls } from "../../runtime/host/remote-calls.ts";
 import { runtimePorts } from "../../runtime/ports.ts";
 import { ThreadHeldError } from "../../stores/errors.ts";
-import type { CancelResult, EntryWindow, SteerResult, ThreadDetail, ThreadRow } from "../../studio/contract.ts";
+import type { CancelResult, EntryWindow, Info, SteerResult, ThreadDetail, ThreadRow } from "../../studio/contract.ts";
 import { HeddleError } from "../../thread/errors.ts";
 import type { JsonObject } from "../../thread/json.ts";
 import { AGENT_OPTIONS, CLIENT_OPTIONS, defineCommand, oneOf, wholeNumber } from "../command.ts";
@@ -13,8 +13,15 @@ import { pathOf, reasonText, type SteerText, sendSteer } from "../studio-request
 
 export const cancel = defineCommand({
   args: "<thread>",
-  options: { reason: { type: "string", value: "text", help: "recorded with the cancellation" }, ...CLIENT_OPTIONS },
-  notes: ["Works from any process: the one that runs the request takes the call from the store."],
+  options: {
+    reason: { type: "string", value: "text", help: "recorded with the cancellation" },
+    ...CLIENT_OPTIONS,
+    agent: { ...AGENT_OPTIONS.agent, help: "the module of the agent; needed if no process serves the agent now" },
+  },
+  notes: [
+    "Works from any process: the one that runs the request, or serves its agent, takes the call from the store.",
+    "If the request waits and no process serves its agent, name the module with --agent.",
+  ],
   examples: [
     { run: "heddle cancel last", does: "cancel a request that runs or waits; the answer so far is kept" },
     { run: 'heddle cancel last --reason "not needed any more"', does: "record the reason" },
@@ -23,22 +30,44 @@ export const cancel = defineCommand({
     withClient(call, {}, async (client) => {
       const { out, options, args } = call;
       const id = await client.threadId(args[0] ?? "");
-      const { status } = await client.get<ThreadDetail>(pathOf(id));
-      const isHere = client.isServer || status === "waiting";
-      const cancelled = isHere
-        ? (await client.post<CancelResult>(pathOf(id, "cancel"), { reason: options.reason })).cancelled
-        : status === "running" && (await cancelElsewhere(client, id, options.reason));
+      const { reason } = options;
+      const cancelled = await (client instanceof LocalStudioClient
+        ? cancelInStore(client, id, reason)
+        : cancelHere(client, id, reason));
       if (out.isJson) await out.json({ threadId: id, cancelled });
       else await out.info(cancelled ? "Cancelled." : "Nothing to cancel: no request is open in this thread.");
       return cancelled ? EXIT.ok : EXIT.refused;
     }),
 });
 
-async function cancelElsewhere(client: StudioClient, threadId: string, reason: string | undefined): Promise<boolean> {
-  return sendToHolder(client, threadId, async (calls, held) => {
+async function cancelHere(client: StudioClient, threadId: string, reason: string | undefined): Promise<boolean> {
+  return (await client.post<CancelResult>(pathOf(threadId, "cancel"), { reason })).cancelled;
+}
+
+async function cancelInStore(
+  client: LocalStudioClient,
+  threadId: string,
+  reason: string | undefined,
+): Promise<boolean> {
+  const { status, request } = await client.get<ThreadDetail>(pathOf(threadId));
+  const send = async (calls: RemoteCalls, held: ThreadHeldError): Promise<boolean> => {
     const args = [await calls.openId(threadId), reason];
     return (await calls.call(threadId, { method: "cancel", args }, held))["value"] === true;
+  };
+  if (status === "running") return sendToHolder(client, threadId, send);
+  if (status !== "waiting") return false;
+  const { agent } = request ?? {};
+  const { agents } = await client.get<Info>("/api/info");
+  if (agent === undefined || agents.some(({ name }) => name === agent)) return cancelHere(client, threadId, reason);
+  // A host or a worker that serves the agent takes the call. Without one, nothing is left in the inbox.
+  return withCalls(client, (calls) => send(calls, new ThreadHeldError(threadId, agent, 0))).catch((error: unknown) => {
+    throw ThreadHeldError.isInstance(error) ? agentNeeded(threadId, agent) : error;
   });
+}
+
+function agentNeeded(threadId: string, agent: string): CliError {
+  const message = `Thread ${threadId} has the agent ${JSON.stringify(agent)}, and no process that serves it took the cancel. Name its module: heddle cancel ${threadId} --agent <file>`;
+  return new CliError({ code: "unknown_agent", exit: EXIT.usage, message });
 }
 
 const STEERS = { steer: "steer", follow_up: "followUp", inject: "inject" } as const;
@@ -61,19 +90,28 @@ async function sendToHolder<Answer>(
 ): Promise<Answer> {
   if (!(client instanceof LocalStudioClient)) throw nothingRunsIt();
   const { store } = client;
-  const stopped = new AbortController();
-  const takeOver = async (): Promise<void> => undefined;
-  const calls = new RemoteCalls({ store, ports: runtimePorts(), stopped: stopped.signal, limitMs: LIMIT_MS, takeOver });
   try {
     const { epoch } = await store.claim(threadId, { holder: "heddle", ttlMs: 1_000 });
     await store.release(threadId, epoch);
   } catch (error) {
     if (!ThreadHeldError.isInstance(error)) throw error;
-    return await send(calls, error);
+    return withCalls(client, (calls) => send(calls, error));
+  }
+  throw nothingRunsIt();
+}
+
+async function withCalls<Answer>(
+  { store }: LocalStudioClient,
+  work: (calls: RemoteCalls) => Promise<Answer>,
+): Promise<Answer> {
+  const stopped = new AbortController();
+  const takeOver = async (): Promise<void> => undefined;
+  const options = { store, ports: runtimePorts(), stopped: stopped.signal, limitMs: LIMIT_MS, takeOver };
+  try {
+    return await work(new RemoteCalls(options));
   } finally {
     stopped.abort();
   }
-  throw nothingRunsIt();
 }
 
 /** How long the process that runs a request may leave a call unanswered. */
