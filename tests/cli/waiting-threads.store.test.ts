@@ -32,6 +32,8 @@ function folder(busy: "reject" | "queue", execute = `() => "paid"`): string {
 }
 
 const AGENT = ["--agent", "agent.ts"];
+/** In a month. */
+const LATER = new Date(Date.now() + 30 * 86_400_000).toISOString();
 
 describe("an ask on a thread whose request waits for approval", () => {
   test("is withdrawn in a pipe, and the command for the decision is named", async () => {
@@ -131,5 +133,45 @@ describe("cancel of a request that waits for approval", () => {
     expect((await run(["show", "last"], { cwd })).stdout).not.toContain("waiting");
     expect(await run(["cancel", "last", ...AGENT], { cwd })).toMatchObject({ code: 0, stderr: "Cancelled.\n" });
     expect(await run(["cancel", "last", ...AGENT], { cwd })).toMatchObject({ code: 4 });
+  });
+});
+
+describe("cancel of asks that wait in the inbox", () => {
+  /** Asks with a time, on a thread without entries. */
+  async function scheduled(...ids: readonly string[]): Promise<string> {
+    const cwd = folder("reject");
+    const store = sqliteStore(join(cwd, "heddle.db"));
+    for (const id of ids) await store.post("night", { id, type: "ask", content: id, at: LATER });
+    await store.close();
+    return cwd;
+  }
+
+  test("withdraws the only one, also on a thread without entries", async () => {
+    const cwd = await scheduled("r1");
+    expect(await run(["cancel", "night"], { cwd })).toMatchObject({ code: 0, stderr: "Cancelled.\n" });
+    expect(await run(["cancel", "night"], { cwd })).toMatchObject({ code: 3 });
+  });
+
+  test("withdraws the one that is named, and asks for a name where several wait", async () => {
+    const cwd = await scheduled("r1", "r2");
+    const several = await run(["cancel", "night"], { cwd });
+    expect(several).toMatchObject({ code: 2, stderr: expect.stringContaining("heddle cancel night r2") });
+    expect(await run(["cancel", "night", "none"], { cwd })).toMatchObject({ code: 4 });
+    expect(await run(["cancel", "night", "r1"], { cwd })).toMatchObject({ code: 0 });
+    const { stdout } = await run(["show", "night", "--json"], { cwd });
+    expect(JSON.parse(stdout).waiting).toMatchObject([{ id: "r2" }]);
+  });
+
+  test("does not touch them while a request is open", async () => {
+    const cwd = folder("reject");
+    const { stdout } = await run(["ask", "pay", "--json", ...AGENT], { cwd });
+    const { threadId, requestId } = JSON.parse(stdout.split("\n")[0] ?? "");
+    const store = sqliteStore(join(cwd, "heddle.db"));
+    await store.post(threadId, { id: "r1", type: "ask", content: "later", at: LATER });
+    await store.close();
+    expect(await run(["cancel", threadId, requestId, ...AGENT], { cwd })).toMatchObject({ code: 0 });
+    expect((await run(["show", threadId], { cwd })).stdout).toContain("later");
+    expect(await run(["cancel", threadId], { cwd })).toMatchObject({ code: 0 });
+    expect((await run(["show", threadId], { cwd })).stdout).not.toContain("later");
   });
 });

@@ -12,7 +12,7 @@ import { LocalStudioClient, type StudioClient, withClient } from "../studio-clie
 import { pathOf, reasonText, type SteerText, sendSteer } from "../studio-requests.ts";
 
 export const cancel = defineCommand({
-  args: "<thread>",
+  args: "<thread> [request]",
   options: {
     reason: { type: "string", value: "text", help: "recorded with the cancellation" },
     ...CLIENT_OPTIONS,
@@ -21,6 +21,8 @@ export const cancel = defineCommand({
   notes: [
     "Works from any process: the one that runs the request, or serves its agent, takes the call from the store.",
     "If the request waits and no process serves its agent, name the module with --agent.",
+    "If no request is open, the ask that waits in the inbox is withdrawn. [request] is the id of an ask; `heddle show` lists",
+    "those that wait, also the ones with a time.",
   ],
   examples: [
     { run: "heddle cancel last", does: "cancel a request that runs or waits; the answer so far is kept" },
@@ -30,26 +32,45 @@ export const cancel = defineCommand({
     withClient(call, {}, async (client) => {
       const { out, options, args } = call;
       const id = await client.threadId(args[0] ?? "");
-      const { reason } = options;
+      const target = { threadId: id, requestId: args[1], reason: options.reason };
       const cancelled = await (client instanceof LocalStudioClient
-        ? cancelInStore(client, id, reason)
-        : cancelHere(client, id, reason));
+        ? cancelInStore(client, target)
+        : cancelHere(client, target));
       if (out.isJson) await out.json({ threadId: id, cancelled });
       else await out.info(cancelled ? "Cancelled." : "Nothing to cancel: no request is open in this thread.");
       return cancelled ? EXIT.ok : EXIT.refused;
     }),
 });
 
-async function cancelHere(client: StudioClient, threadId: string, reason: string | undefined): Promise<boolean> {
-  return (await client.post<CancelResult>(pathOf(threadId, "cancel"), { reason })).cancelled;
+interface CancelTarget {
+  readonly threadId: string;
+  /** Default: the open request, else the only ask that waits. */
+  readonly requestId: string | undefined;
+  readonly reason: string | undefined;
 }
 
-async function cancelInStore(
-  client: LocalStudioClient,
-  threadId: string,
-  reason: string | undefined,
-): Promise<boolean> {
-  const { status, request } = await client.get<ThreadDetail>(pathOf(threadId));
+async function cancelHere(client: StudioClient, { threadId, ...body }: CancelTarget): Promise<boolean> {
+  return (await client.post<CancelResult>(pathOf(threadId, "cancel"), body)).cancelled;
+}
+
+async function cancelInStore(client: LocalStudioClient, target: CancelTarget): Promise<boolean> {
+  const { threadId, requestId, reason } = target;
+  const asks = (await client.store.pending(threadId)).filter(({ type }) => type === "ask");
+  const detail = await client.get<ThreadDetail>(pathOf(threadId)).catch((error: unknown) => {
+    if (asks.length > 0 && HeddleError.isInstance(error) && error.code === "thread_not_found") return undefined;
+    throw error;
+  });
+  const { status, request } = detail ?? {};
+  const [first, second] = asks.filter(({ id }) => id === requestId || (requestId ?? request) === undefined);
+  if (second !== undefined)
+    throw badUsage(
+      `Several asks wait. Name one: ${asks.map(({ id }) => `heddle cancel ${threadId} ${id}`).join(", ")}`,
+    );
+  if (first !== undefined) {
+    await client.store.withdraw(threadId, first.id);
+    return true;
+  }
+  if (requestId !== undefined && requestId !== request?.id) return false;
   const send = async (calls: RemoteCalls, held: ThreadHeldError): Promise<boolean> => {
     const args = [await calls.openId(threadId), reason];
     return (await calls.call(threadId, { method: "cancel", args }, held))["value"] === true;
@@ -58,7 +79,7 @@ async function cancelInStore(
   if (status !== "waiting") return false;
   const { agent } = request ?? {};
   const { agents } = await client.get<Info>("/api/info");
-  if (agent === undefined || agents.some(({ name }) => name === agent)) return cancelHere(client, threadId, reason);
+  if (agent === undefined || agents.some(({ name }) => name === agent)) return cancelHere(client, target);
   // A host or a worker that serves the agent takes the call. Without one, nothing is left in the inbox.
   return withCalls(client, (calls) => send(calls, new ThreadHeldError(threadId, agent, 0))).catch((error: unknown) => {
     throw ThreadHeldError.isInstance(error) ? agentNeeded(threadId, agent) : error;

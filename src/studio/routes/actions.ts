@@ -194,7 +194,9 @@ export async function steer({ studio, request, param }: RouteCall): Promise<Json
 /** POST /api/threads/{id}/cancel: answers when the request has ended. */
 export async function cancel({ studio, request, param }: RouteCall): Promise<JsonResponse<CancelResult>> {
   const body = await objectOf(request);
-  const id = await checkExists(studio, param("id"));
+  const id = param("id");
+  // Without entries, it may have an ask that waits for its time.
+  if ((await studio.host.pending(id)).length === 0) await checkExists(studio, id);
   const cancelled = await studio.host.cancel(id, optionalText(body, "requestId"), optionalText(body, "reason"));
   return json<CancelResult>({ cancelled });
 }
