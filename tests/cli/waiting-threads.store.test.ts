@@ -175,3 +175,16 @@ describe("cancel of asks that wait in the inbox", () => {
     expect((await run(["show", threadId], { cwd })).stdout).not.toContain("later");
   });
 });
+
+test("a thread that was exported while a call waits waits after the import, and is decided there", async () => {
+  const [from, to] = [folder("reject"), folder("reject")];
+  await run(["ask", "pay", ...AGENT], { cwd: from });
+  expect(await run(["export", "last", "-o", join(to, "thread.jsonl")], { cwd: from })).toMatchObject({ code: 0 });
+  await run(["import", "thread.jsonl"], { cwd: to });
+  const { stdout } = await run(["threads", "--status", "waiting", "--json"], { cwd: to });
+  expect(JSON.parse(stdout).threads).toMatchObject([{ status: "waiting" }]);
+  const store = sqliteStore(join(to, "heddle.db"));
+  expect((await store.waiting()).calls).toMatchObject([{ kind: "approval", body: { agent: "payer", name: "pay" } }]);
+  await store.close();
+  expect(await run(["approve", "last", ...AGENT], { cwd: to })).toMatchObject({ code: 0, stdout: "Done.\n" });
+});

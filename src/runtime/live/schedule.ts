@@ -162,7 +162,7 @@ function listedAsk(
 const MAX_LISTED_ARGUMENTS = 32_768;
 
 /** The waiting calls, for a list of all threads. A call with an id that the list refuses is in the log only. */
-function listedCalls(agent: ReactAgent, onlyWaits: boolean | undefined): Schedule["waiting"] {
+export function listedCalls(agent: ReactAgent, onlyWaits: boolean | undefined): Schedule["waiting"] {
   const { requestId = "", options } = agent.state.run ?? {};
   const requestDeadline = options?.deadline;
   return storedWaitingCalls(agent, onlyWaits).flatMap((call, index, all) => {

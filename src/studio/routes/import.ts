@@ -1,3 +1,7 @@
+import { restore } from "../../agent/react/restore.ts";
+import { reactSettings } from "../../agent/react/settings.ts";
+import { listedCalls } from "../../runtime/live/schedule.ts";
+import { runtimePorts } from "../../runtime/ports.ts";
 import type { ThreadStore } from "../../stores/port.ts";
 import { firstWords } from "../../stores/sums.ts";
 import { isPlainObject, type JsonObject, type JsonValue } from "../../thread/json.ts";
@@ -45,10 +49,19 @@ export async function saveImport(
       const batch = thread.slice(from, Math.min(rev, from + BATCH) - 1).map(({ seq: _place, ...entry }) => entry);
       await store.append(id, batch, { expectedRev: from, create: false });
     }
+    await listWaiting(store, thread);
   } catch (error) {
     await store.delete(id);
     throw error;
   }
+}
+
+/** Adds the calls that wait to the list of the store, as a host does when they begin to wait. */
+async function listWaiting(store: ThreadStore, thread: Thread): Promise<void> {
+  if (thread.metadata["status"] !== "waiting") return;
+  const agent = restore(reactSettings(), thread, runtimePorts());
+  const named = { ...agent, settings: { ...agent.settings, name: agent.state.run?.agent ?? "" } };
+  await store.append(thread.id, [], { create: false, waiting: listedCalls(named, true) });
 }
 
 interface Imported {
@@ -128,7 +141,7 @@ function fromData(studio: Studio, value: JsonValue): Imported {
   return { thread: dataAsThread(studio, value), blobs };
 }
 
-/** Makes a thread without the status of an open request. Studio must not resume a request of an imported thread. */
+/** Makes a thread without the status of a request that runs: Studio must not resume it. One that waits may be decided on. */
 function dataAsThread({ ports }: Studio, data: JsonValue): Thread {
   const thread = Thread.fromJSON(data, { clock: ports.clock, ids: ports.ids });
   if (thread.firstSeq > 0) {
@@ -137,8 +150,7 @@ function dataAsThread({ ports }: Studio, data: JsonValue): Thread {
     throw new StudioError({ code: "invalid_request", status: 400, message });
   }
   const { status, ...metadata } = thread.metadata;
-  const isOpen = status === "running" || status === "waiting";
-  return renamed(thread, thread.id, isOpen ? metadata : thread.metadata);
+  return renamed(thread, thread.id, status === "running" ? metadata : thread.metadata);
 }
 
 function fromMessages({ ports, agent }: Studio, list: readonly JsonValue[], format: MessageFormat | undefined): Thread {
