@@ -83,23 +83,24 @@ export class LocalStudioClient extends StudioClient {
 
 class RemoteStudioClient extends StudioClient {
   readonly isServer = true;
-  readonly #base: URL;
+  /** With the path, if a proxy serves Studio under one. */
+  readonly #base: string;
   readonly #token: string | undefined;
   readonly #fetch: typeof fetch;
 
   constructor(base: URL, token: string | undefined, fetcher: typeof fetch) {
     super();
     this.#token = base.searchParams.get("token") ?? token;
-    this.#base = new URL(base.origin);
+    this.#base = `${base.origin}${base.pathname.replace(/\/+$/, "")}`;
     this.#fetch = fetcher;
   }
 
   async send(path: string, init: RequestInit, also: readonly number[] = []): Promise<Response> {
     const headers = new Headers(init.headers);
     if (this.#token !== undefined) headers.set("authorization", `Bearer ${this.#token}`);
-    const answer = await this.#fetch(new URL(path, this.#base), { ...init, headers }).catch((cause: unknown) => {
+    const answer = await this.#fetch(`${this.#base}${path}`, { ...init, headers }).catch((cause: unknown) => {
       if (init.signal?.aborted) throw cause;
-      const message = `No server answers at ${this.#base.origin}. Start a Studio there (heddle studio), or leave --server out.`;
+      const message = `No server answers at ${this.#base}. Start a Studio there (heddle studio), or leave --server out.`;
       throw new CliError({ code: "server_unreachable", exit: EXIT.failed, retryable: true, message, cause });
     });
     if (answer.ok) return answer;

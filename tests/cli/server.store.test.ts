@@ -214,3 +214,20 @@ test("with --json the last line of a suspended request is its event", async () =
     data: { reason: "lost", holder: "two" },
   });
 });
+
+test("a server behind a path is called under that path", async () => {
+  const paths: string[] = [];
+  const proxy = createServer((request, response) => {
+    paths.push(request.url ?? "");
+    response.setHeader("content-type", "application/json").end('{"threads":[]}');
+  });
+  await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void proxy.close());
+  const origin = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`; // it listens on a port
+  for (const path of ["/team/a", "/team/a/", "/", ""]) {
+    const ran = await run(["threads", "--limit", "1", "--server", `${origin}${path}`], { cwd: fastFolder() });
+    expect(ran, ran.stderr).toMatchObject({ code: 0 });
+  }
+  const query = "/api/threads?order=updated&limit=1";
+  expect(paths).toEqual([`/team/a${query}`, `/team/a${query}`, query, query]);
+});
