@@ -39,6 +39,7 @@ describe("usage", () => {
     [["show"], /<thread> is missing/],
     [["fork", "a", "b"], /one argument too many/],
     [["show", "last", "--from", "-1"], /--from/],
+    [["show", "last", "--from", "2", "--to", "1"], /--from 2 comes after --to 1/],
     [["show", "last", "--json=yes"], /--json takes no value/],
     [["threads", "--order", "udpated"], /Did you mean updated/],
     [["threads", "--store", "nonsense"], /A store URL is .*write "sqlite:nonsense"/],

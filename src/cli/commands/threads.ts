@@ -4,7 +4,7 @@ import type { Entry } from "../../thread/entry.ts";
 import { HeddleError } from "../../thread/errors.ts";
 import type { JsonObject } from "../../thread/json.ts";
 import { CLIENT_OPTIONS, type CommandCall, defineCommand, oneOf, parseTime, wholeNumber } from "../command.ts";
-import { EXIT } from "../io.ts";
+import { badUsage, EXIT } from "../io.ts";
 import { contentText, count, indented, line, type Output, printTable, when } from "../output.ts";
 import { LocalStudioClient, type StudioClient, withClient } from "../studio-client.ts";
 import { messagesIn, pathOf } from "../studio-requests.ts";
@@ -149,8 +149,10 @@ export const show = defineCommand({
 });
 
 function windowOf({ options }: CommandCall<typeof SHOW_OPTIONS>, rev: number): readonly [number, number] {
-  const to = Math.min(wholeNumber(options.to, "--to") ?? rev - 1, rev - 1);
-  const from = wholeNumber(options.from, "--from");
+  const [from, end = rev - 1] = [wholeNumber(options.from, "--from"), wholeNumber(options.to, "--to")];
+  if (from !== undefined && options.to !== undefined && from > end)
+    throw badUsage(`--from ${from} comes after --to ${end}, so the range has no entry.`);
+  const to = Math.min(end, rev - 1);
   const last = wholeNumber(options.last, "--last", 1) ?? DEFAULT_ENTRIES;
   return [from ?? (options.all === true ? 0 : Math.max(0, to - last + 1)), to];
 }
