@@ -188,3 +188,21 @@ test("a thread that was exported while a call waits waits after the import, and 
   await store.close();
   expect(await run(["approve", "last", ...AGENT], { cwd: to })).toMatchObject({ code: 0, stdout: "Done.\n" });
 });
+
+test("export warns of commands that wait, which it leaves out", async () => {
+  const cwd = folder("reject");
+  const asked = await run(["ask", "Hello", "--json", ...AGENT], { cwd });
+  const { threadId } = JSON.parse(asked.stdout.split("\n")[0] ?? "");
+  const store = sqliteStore(join(cwd, "heddle.db"));
+  for (const id of ["r1", "r2"]) await store.post(threadId, { id, type: "ask", content: id, at: LATER });
+  await store.post("night", { id: "r3", type: "ask", content: "r3", at: LATER });
+  await store.close();
+  const { code, stdout, stderr } = await run(["export", threadId], { cwd });
+  expect({ code, stderr }).toEqual({
+    code: 0,
+    stderr: expect.stringMatching(/^warning: 2 commands wait in the inbox.*not in the export/),
+  });
+  expect(stdout).not.toContain("r1");
+  const empty = await run(["export", "night"], { cwd });
+  expect(empty).toMatchObject({ code: 3, stdout: "", stderr: expect.stringMatching(/no entries.*1 command waits/) });
+});

@@ -26,7 +26,10 @@ const EXPORT_OPTIONS = {
 export const exportThread = defineCommand({
   args: "<thread>",
   options: EXPORT_OPTIONS,
-  notes: ["JSON and JSON Lines can be imported; past calls can still be rebuilt and proven then. HTML is for reading."],
+  notes: [
+    "JSON and JSON Lines can be imported; past calls can still be rebuilt and proven then. HTML is for reading.",
+    "Asks and other commands that wait in the inbox are not exported. A warning counts them, but not with --server.",
+  ],
   examples: [
     { run: "heddle export last -o thread.jsonl", does: "write one line for the thread and one for each entry" },
     { run: "heddle export last --output thread.html", does: "write one page that opens in any browser" },
@@ -39,7 +42,15 @@ export const exportThread = defineCommand({
       if (out.isJson && options.output === undefined && format !== "json")
         throw badUsage("--json without --output prints the format json. For another format, leave --json out.");
       const id = await client.threadId(args[0] ?? "");
-      const { rev } = await client.get<ThreadRow>(pathOf(id));
+      const waiting = client instanceof LocalStudioClient ? await client.store.pending(id) : []; // a server does not list them
+      const wait = `${count(waiting.length, "command waits", "commands wait")} in the inbox: heddle show ${id}`;
+      const { rev } = await client.get<ThreadRow>(pathOf(id)).catch((error: unknown) => {
+        if (waiting.length === 0 || !HeddleError.isInstance(error) || error.code !== "thread_not_found") throw error;
+        const message = `Thread ${id} has no entries to export. ${wait}`;
+        throw new CliError({ code: error.code, exit: EXIT.notFound, message, cause: error });
+      });
+      if (waiting.length > 0)
+        await out.info(`${out.paintError("yellow", "warning:")} ${wait}. They are not in the export.`);
       const { body } = await client.open(pathOf(id, "export"), { format });
       const progress = new Progress(out, "exporting", io);
       let [entries, bytes] = [0, 0];
