@@ -200,9 +200,9 @@ export const fork = defineCommand({
     withClient(call, {}, async (client) => {
       const { io, out, options, args } = call;
       const id = await client.threadId(args[0] ?? "");
-      const { rev } = await client.get<ThreadRow>(pathOf(id));
-      if (rev === 0) throw badUsage("This thread is empty, so there is nothing to share.");
-      const atSeq = wholeNumber(options.at, "--at") ?? rev - 1;
+      const at = wholeNumber(options.at, "--at");
+      const atSeq = at ?? (await client.get<ThreadRow>(pathOf(id))).rev - 1;
+      if (atSeq < 0) throw badUsage("This thread is empty, so there is nothing to share.");
       const progress = new Progress(out, "forking", io);
       if (atSeq >= LONG_COPY) await progress.at(0, atSeq + 1); // shown first, because a local store may block this process while it copies
       const forking = client.post<ThreadRow>(pathOf(id, "fork"), { atSeq, title: options.title });

@@ -110,7 +110,8 @@ export const show = defineCommand({
       const { options, out } = call;
       const id = await client.threadId(call.args[0] ?? "");
       const waiting = client instanceof LocalStudioClient ? await client.store.pending(id) : []; // a server does not list them
-      const thread = await client.get<ThreadDetail>(pathOf(id)).catch((error: unknown) => {
+      const thread = await client.get<ThreadDetail>(pathOf(id)).catch(async (error: unknown) => {
+        if (isDamage(error)) return { id, rev: await revOf(client, id), title: "Damaged entries", status: undefined };
         if (HeddleError.isInstance(error) && error.code === "thread_not_found" && waiting.length > 0) return undefined;
         throw error;
       });
@@ -131,20 +132,27 @@ export const show = defineCommand({
           out.paintError("dim", `${count(earlier, "earlier entry", "earlier entries")}. See --all and --from.`),
         );
       let shown = 0;
+      const damaged: number[] = [];
       for await (const entry of entriesOf(client, id, from, to)) {
+        if ("damage" in entry) {
+          damaged.push(entry.seq);
+          await out.error(`${out.paintError("red", "error:")} ${entry.damage}`);
+          continue;
+        }
         if (!isWanted(entry)) continue;
         shown += 1;
         if (out.isJson) entries.push(entry);
         else await printEntry(out, entry);
       }
-      if (shown === 0 && thread.rev > 0)
+      if (shown === 0 && damaged.length === 0 && thread.rev > 0)
         await out.info(
           `There is no such entry ${from > to ? `from ${from} on` : `from ${from} to ${to}`}: the thread ends at ${thread.rev - 1}.`,
         );
       if (shown === 0 && thread.rev === 0) await out.info("The thread is empty.");
-      if (out.isJson) await out.json({ thread, entries, ...(waiting.length > 0 && { waiting }) });
+      const more = { ...(damaged.length > 0 && { damaged }), ...(waiting.length > 0 && { waiting }) };
+      if (out.isJson) await out.json({ thread, entries, ...more });
       else if (options.kind === undefined && to === thread.rev - 1) await printWaiting(out, waiting);
-      return undefined;
+      return damaged.length > 0 ? EXIT.failed : undefined;
     }),
 });
 
@@ -157,12 +165,47 @@ function windowOf({ options }: CommandCall<typeof SHOW_OPTIONS>, rev: number): r
   return [from ?? (options.all === true ? 0 : Math.max(0, to - last + 1)), to];
 }
 
-async function* entriesOf(client: StudioClient, id: string, from: number, to: number): AsyncGenerator<Entry, void> {
-  for (let next = from; next <= to; next += ENTRIES_PER_READ) {
-    const window = { from: next, to: Math.min(to, next + ENTRIES_PER_READ - 1) };
-    const { entries } = await client.get<EntryWindow>(pathOf(id, "entries"), window);
-    yield* entries;
-  }
+/** An entry that cannot be read. */
+interface DamagedEntry {
+  readonly seq: number;
+  readonly damage: string;
+}
+
+async function* entriesOf(
+  client: StudioClient,
+  id: string,
+  from: number,
+  to: number,
+): AsyncGenerator<Entry | DamagedEntry, void> {
+  for (let next = from; next <= to; next += ENTRIES_PER_READ)
+    yield* entriesIn(client, id, { from: next, to: Math.min(to, next + ENTRIES_PER_READ - 1) });
+}
+
+/** Halves a range with a damaged entry, so that the good ones around it are shown. */
+async function* entriesIn(
+  client: StudioClient,
+  id: string,
+  range: { readonly from: number; readonly to: number },
+): AsyncGenerator<Entry | DamagedEntry, void> {
+  const { from, to } = range;
+  const found = await client.get<EntryWindow>(pathOf(id, "entries"), range).catch((error: unknown) => {
+    if (isDamage(error)) return error;
+    throw error;
+  });
+  if (!isDamage(found)) return yield* found.entries;
+  if (from === to) return yield { seq: from, damage: found.message };
+  const middle = Math.floor((from + to) / 2);
+  yield* entriesIn(client, id, { from, to: middle });
+  yield* entriesIn(client, id, { from: middle + 1, to });
+}
+
+function isDamage(error: unknown): error is HeddleError {
+  return HeddleError.isInstance(error) && error.code === "corrupt";
+}
+
+/** The number of entries, from a range that has none. */
+async function revOf(client: StudioClient, id: string): Promise<number> {
+  return (await client.get<EntryWindow>(pathOf(id, "entries"), { from: Number.MAX_SAFE_INTEGER })).rev;
 }
 
 async function followEntries(

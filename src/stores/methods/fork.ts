@@ -5,7 +5,7 @@ import { copyJsonObject, type JsonObject, type JsonValue } from "../../thread/js
 import { checkName } from "../../thread/options.ts";
 import { checkOwner } from "../decide/append.ts";
 import type { ThreadStart } from "../driver.ts";
-import { StoreError, threadNotFound } from "../errors.ts";
+import { CorruptionError, StoreError, threadNotFound } from "../errors.ts";
 import { checkOptions, invalidOption } from "../options.ts";
 import type { Deletion, ForkOptions, ThreadInfo, ThreadStore } from "../port.ts";
 import {
@@ -149,8 +149,14 @@ async function sumsAt(
   if (sums === undefined || from > to) return sums;
   if (to - from >= MAX_COUNTED) return sumsBefore(sums, from, undefined);
   const later: Entry[] = [];
-  for await (const row of rowsOf(context, threadId, { from, to, kinds: ["message", "ai_message"], limit: MAX_COUNTED }))
-    later.push(readRow(threadId, row, context.ports.sha256, ANY_TEXTS));
+  try {
+    const range = { from, to, kinds: ["message", "ai_message"], limit: MAX_COUNTED };
+    for await (const row of rowsOf(context, threadId, range))
+      later.push(readRow(threadId, row, context.ports.sha256, ANY_TEXTS));
+  } catch (error) {
+    if (!CorruptionError.isInstance(error)) throw error;
+    return sumsBefore(sums, from, undefined); // a damaged entry must not keep the good ones from being forked
+  }
   return sumsBefore(sums, from, later);
 }
 

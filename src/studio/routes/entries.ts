@@ -1,4 +1,4 @@
-import { threadNotFound } from "../../stores/errors.ts";
+import { CorruptionError, threadNotFound } from "../../stores/errors.ts";
 import type { ThreadStore } from "../../stores/port.ts";
 import type { Entry } from "../../thread/entry.ts";
 import type { EntryWindow } from "../contract.ts";
@@ -15,9 +15,7 @@ const DEFAULT_LIMIT = 200;
 /** GET /api/threads/{id}/entries: a range of entries. With `kinds` or `lane`, a search with a time limit. */
 export async function readEntries({ studio, query, param }: RouteCall): Promise<JsonResponse<EntryWindow>> {
   const id = param("id");
-  const thread = await studio.store.load(id, { last: 1 });
-  if (thread === undefined) throw threadNotFound(id);
-  const { rev } = thread;
+  const rev = await revOf(studio.store, id);
   const filter = filterOf(query);
   if (filter !== undefined) {
     const search = searchOf(query, rev);
@@ -29,6 +27,16 @@ export async function readEntries({ studio, query, param }: RouteCall): Promise<
     for await (const entry of studio.store.read(id, window)) entries.push(entry);
   }
   return json<EntryWindow>({ entries, rev });
+}
+
+async function revOf(store: ThreadStore, id: string): Promise<number> {
+  const thread = await store.load(id, { last: 1 }).catch((error: unknown) => {
+    // The last entry is damaged. The others can be read.
+    if (CorruptionError.isInstance(error) && error.seq >= 0) return { rev: error.seq + 1 };
+    throw error;
+  });
+  if (thread === undefined) throw threadNotFound(id);
+  return thread.rev;
 }
 
 function filterOf(query: URLSearchParams): EntryFilter | undefined {

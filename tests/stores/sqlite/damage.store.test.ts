@@ -155,3 +155,15 @@ test("checkpoints and blobs that were changed are damage, not other content", as
   await expect(store.getCheckpoint("key")).rejects.toMatchObject({ code: "corrupt" });
   await expect(store.getBlob(hash)).rejects.toMatchObject({ code: "corrupt" });
 });
+
+test("the entries before a damaged one can be forked", async () => {
+  const path = fastFile();
+  const store = sqliteStore(path);
+  onTestFinished(() => store.close());
+  const says = (role: string) => ({ kind: "ai_message", payload: { role, content: "Hi.", contextRef: "default" } });
+  await store.append("t", ["user", "assistant", "user", "assistant"].map(says));
+  tamper(path, of(2, `payload = payload || ' '`));
+  expect(await store.fork("t", { atSeq: 1, newId: "good" })).toMatchObject({ rev: 2 });
+  expect(await store.verify("good")).toMatchObject({ ok: true, entries: 2 });
+  await expect(store.fork("t", { atSeq: 2 })).rejects.toMatchObject({ code: "corrupt", seq: 2 });
+});
