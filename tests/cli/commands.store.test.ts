@@ -175,6 +175,17 @@ describe("looking", () => {
     expect((await run(["show", "last", "--kind", "zebra"], { cwd })).stderr).toMatch(/no such entry from 0 to 3/);
   });
 
+  test("a search finds the thread of a request, a model call, and the key that a tool gave to a service", async () => {
+    const cwd = await asked("What is 1 + 1?");
+    await run(["ask", "What is 2 + 2?"], { cwd });
+    const { id } = (await jsonOf(["threads", "--search", "1 + 1"], { cwd })).threads[0];
+    const { entries } = await jsonOf(["show", id], { cwd });
+    const { callId, requestId } = entries[1].refs;
+    for (const search of [callId, requestId, `${callId}.call_1`])
+      expect((await jsonOf(["threads", "--search", search], { cwd })).threads, search).toMatchObject([{ id }]);
+    expect((await jsonOf(["threads", "--search", `${callId}0`], { cwd })).threads).toEqual([]);
+  });
+
   test("another policy is tried without a change, and the difference printed", async () => {
     const cwd = await asked("What is 1 + 1?", "And times 3?");
     const before = await jsonOf(["show", "last", "--all"], { cwd });

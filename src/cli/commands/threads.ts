@@ -17,7 +17,11 @@ const COLUMNS = ["thread", "status", "entries", "changed (UTC)", "title"];
 export const threads = defineCommand({
   args: "",
   options: {
-    search: { type: "string", value: "text", help: "search in ids, titles and messages" },
+    search: {
+      type: "string",
+      value: "text",
+      help: "search in titles and messages; also an id of a thread, request or call",
+    },
     status: { type: "string", value: "status", help: STATUSES.join(", ") },
     agent: { type: "string", value: "name", help: "only threads of this agent" },
     since: {

@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { cursorAfter } from "../../stores/methods/list.ts";
-import type { ListOptions, ThreadInfo, ThreadStore } from "../../stores/port.ts";
+import type { ListOptions, ReadOptions, ThreadInfo, ThreadStore } from "../../stores/port.ts";
 import { asJsonText, lowerAscii } from "../../stores/row-filter.ts";
 import type { Clock } from "../../thread/ports.ts";
 import type { ThreadRowPage } from "../contract.ts";
@@ -134,6 +134,16 @@ function isInHead({ id, metadata }: ThreadInfo, search: string): boolean {
   return lowerAscii(id).includes(small) || lowerAscii(JSON.stringify(metadata)).includes(asJsonText(small));
 }
 
+/** The refs that have the ids of requests, runs and model calls. */
+const MADE_IDS: { readonly [kind: string]: string } = { req: "requestId", run: "runId", call: "callId" };
+
+/** The filters of a search, each enough for a match. An id is in the refs of entries. The key that a tool gets begins with the id of a call. */
+function wantedOf(search: string): readonly (Pick<ReadOptions, "search"> | Pick<ReadOptions, "refs">)[] {
+  const [id = "", kind = ""] = /^(req|run|call)_[^.\s]+/.exec(search) ?? [];
+  const ref = MADE_IDS[kind];
+  return ref === undefined ? [{ search }] : [{ search }, { refs: { [ref]: id } }];
+}
+
 /** Returns whether the text occurs. At the time limit, returns the seq before which entries are not searched yet. */
 async function isInEntries(
   store: ThreadStore,
@@ -144,7 +154,9 @@ async function isInEntries(
 ): Promise<boolean | number> {
   for (let toSeq = Math.min(rev, before ?? rev) - 1; toSeq >= 0; toSeq -= STEP) {
     const fromSeq = Math.max(0, toSeq - STEP + 1);
-    for await (const _ of store.read(id, { fromSeq, toSeq, search, reverse: true, limit: 1 })) return true;
+    for (const wanted of wantedOf(search)) {
+      for await (const _ of store.read(id, { fromSeq, toSeq, ...wanted, reverse: true, limit: 1 })) return true;
+    }
     if (fromSeq > 0 && (await budget.isReached())) return fromSeq;
   }
   return false;
