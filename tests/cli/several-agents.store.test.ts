@@ -1,5 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { AgentHost } from "heddle";
+import { sqliteStore } from "heddle/sqlite";
 import { describe, expect, test } from "vitest";
 import { fastFolder } from "../support/temp-folder.ts";
 import { run } from "./support/fake-io.ts";
@@ -35,6 +38,22 @@ describe("a file of several agents", () => {
     expect(await said("And now?", "-t", "last", "--agent", "agents.ts")).toBe("I am Bob.\n");
     const { stdout, stderr } = await run(["threads", "--agent", "bob", "--json"], { cwd });
     expect(stdout && JSON.parse(stdout).threads, stderr).toHaveLength(1);
+  });
+
+  test("threads --agent finds the threads that a host has made, and leaves their metadata alone", async () => {
+    const cwd = withAgents();
+    const { ann, bob, eve } = await import(pathToFileURL(join(cwd, "agents.ts")).href);
+    const store = sqliteStore(join(cwd, "heddle.db"));
+    const host = AgentHost.create({ agents: [ann, bob, eve], store });
+    for (const [id, agent] of Object.entries({ t1: "ann", t2: "bob" })) {
+      await (await host.ask(id, "Hi.", { agent })).result;
+    }
+    await host.stop();
+    expect((await store.list()).threads.map(({ metadata }) => "agent" in metadata)).toEqual([false, false]);
+    await store.close();
+    const { stdout } = await run(["threads", "--agent", "bob", "--json"], { cwd });
+    expect(JSON.parse(stdout).threads).toMatchObject([{ id: "t2" }]);
+    expect((await run(["threads", "--agent", "eve"], { cwd })).stderr).toBe("No thread matches.\n");
   });
 
   test("decides with the agent of the thread, whichever comes first", async () => {

@@ -1,4 +1,6 @@
 import { setImmediate } from "node:timers/promises";
+import { askedAgent } from "../../runtime/host/thread-agent.ts";
+import { CorruptionError } from "../../stores/errors.ts";
 import { cursorAfter } from "../../stores/methods/list.ts";
 import type { ListOptions, ReadOptions, ThreadInfo, ThreadStore } from "../../stores/port.ts";
 import { asJsonText, lowerAscii } from "../../stores/row-filter.ts";
@@ -26,11 +28,12 @@ export async function listThreads({ studio, query }: RouteCall): Promise<JsonRes
   const options = { order, cursor: query.get("cursor") || undefined, status, limit };
   const timeOf = ({ createdAt, updatedAt }: ThreadInfo): number => (order === "created" ? createdAt : updatedAt);
   const filter: Filter = {
-    isWanted: (info) => timeOf(info) <= until && (agent === undefined || info.metadata["agent"] === agent),
+    isWanted: (info) => timeOf(info) <= until,
+    isOfAgent: async (info) => agent === undefined || (await agentOf(studio, info)) === agent,
     isPast: (info) => timeOf(info) < since,
   };
   const { threads, cursor, stoppedAt } =
-    search === ""
+    search === "" && agent === undefined
       ? { ...(await filtered(studio, options, filter)), stoppedAt: undefined }
       : await searchThreads(studio.store, search, options, filter, new TimeLimit(studio.ports.clock));
   return json<ThreadRowPage>({
@@ -72,6 +75,8 @@ interface Order {
 
 interface Filter {
   readonly isWanted: (info: ThreadInfo) => boolean;
+  /** May read the log of the thread. */
+  readonly isOfAgent: (info: ThreadInfo) => Promise<boolean>;
   /** Whether no further thread can match. Lists are sorted by time, newest first. */
   readonly isPast: (info: ThreadInfo) => boolean;
 }
@@ -97,7 +102,7 @@ async function searchThreads(
   store: ThreadStore,
   search: string,
   options: Order & { readonly cursor: string | undefined; readonly limit: number },
-  { isWanted, isPast }: Filter,
+  { isWanted, isOfAgent, isPast }: Filter,
   budget: TimeLimit,
 ): Promise<SearchResult> {
   const { order, status, limit } = options;
@@ -115,7 +120,8 @@ async function searchThreads(
       if (isWanted(info)) {
         if (threads.length === limit) return { threads, cursor: cursorAt({ after }) };
         const looked: boolean | number =
-          isInHead(info, search) || (await isInEntries(store, info, search, before, budget));
+          (await isOfAgent(info)) &&
+          (isInHead(info, search) || (await isInEntries(store, info, search, before, budget)));
         if (typeof looked === "number") {
           return { threads, cursor: cursorAt({ after, before: looked }), stoppedAt: info };
         }
@@ -127,6 +133,18 @@ async function searchThreads(
     }
     if (page.cursor === undefined) return { threads };
   }
+}
+
+/** Hosts write no agent into the metadata. The asks name it. */
+async function agentOf({ store, ports }: Studio, { id, rev, metadata }: ThreadInfo): Promise<string | undefined> {
+  const { agent } = metadata;
+  if (typeof agent === "string") return agent;
+  if (rev === 0) return undefined;
+  const asked = await askedAgent({ store, ports }, id).catch((error: unknown) => {
+    if (CorruptionError.isInstance(error)) return undefined; // one damaged thread must not hide the others
+    throw error;
+  });
+  return asked?.name;
 }
 
 function isInHead({ id, metadata }: ThreadInfo, search: string): boolean {
