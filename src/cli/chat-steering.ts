@@ -109,8 +109,8 @@ export class Steering {
     return this.#report("dim", "delivered", line(text, 60));
   }
 
+  /** Also before the request has begun: it may wait for its turn. */
   async #cancel(): Promise<void> {
-    await this.#began.promise;
     if (!this.#isOver) this.#options.interrupts.cancel();
   }
 

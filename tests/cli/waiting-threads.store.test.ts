@@ -88,7 +88,7 @@ describe("an ask that waits for its turn", () => {
     const cwd = folder("queue", "() => (heddleGate.began(), heddleGate.end)");
     const first = run(["ask", "pay", ...AGENT], { cwd });
     await began.promise;
-    const waits = await run(["ask", "second", "-t", "last", ...second, ...AGENT], { cwd, ...options });
+    const waits = await run([...second, ...AGENT], { cwd, ...options });
     gate.resolve("done");
     expect(await first).toMatchObject({ code: 0, stdout: "Done.\n" });
     return { waits, shown: (await run(["show", "last"], { cwd })).stdout };
@@ -96,14 +96,21 @@ describe("an ask that waits for its turn", () => {
 
   test("is withdrawn by Ctrl-C, and never runs", async () => {
     const onWrite: FakeOptions["onWrite"] = (text, interrupt) => text.includes("waits for its turn") && interrupt();
-    const { waits, shown } = await asked([], { onWrite });
+    const { waits, shown } = await asked(["ask", "second", "-t", "last"], { onWrite });
     expect(waits).toMatchObject({ code: 130, stdout: "", stderr: expect.stringContaining("Cancelled") });
+    expect(shown).not.toContain("second");
+  });
+
+  test("is withdrawn by /cancel in a chat", async () => {
+    const onWrite: FakeOptions["onWrite"] = (text, _interrupt, type) => text.includes("its turn") && type("/cancel");
+    const { waits, shown } = await asked(["chat", "-t", "last"], { onWrite, answers: ["second", "", ""] });
+    expect(waits, waits.stderr).toMatchObject({ stdout: "", stderr: expect.stringContaining("did not begin") });
     expect(shown).not.toContain("second");
   });
 
   test("ends JSON Lines with a terminal event after Ctrl-C", async () => {
     const onWrite: FakeOptions["onWrite"] = (text, interrupt) => text.includes("waits for its turn") && interrupt();
-    const { waits } = await asked(["--json"], { onWrite });
+    const { waits } = await asked(["ask", "second", "-t", "last", "--json"], { onWrite });
     expect(JSON.parse(waits.stdout)).toMatchObject({ kind: "request_cancelled" });
     expect(waits.code).toBe(130);
   });
