@@ -28,6 +28,8 @@ export type ModelFinishReason =
   | "error"
   /** The stream ended without a finish reason, so the answer may be incomplete. */
   | "interrupted"
+  /** The provider paused its own tools. The model is called again with the answer so far, which counts as another call. */
+  | "paused"
   | "other";
 
 /** A complete answer of the model in Heddle's own format: all parts in order, with their metadata. */

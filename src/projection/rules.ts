@@ -44,6 +44,8 @@ export interface ProjectionRules extends LaneRules {
   readonly keepsWholeResults: boolean;
   /** A message with the role `developer` is read as a system message. Before, it could not be read. */
   readonly readsDeveloper: boolean;
+  /** An answer that its provider paused and the next one are one message. Before, one without text was left out. */
+  readonly joinsPauses: boolean;
   /** A user message with an author begins with the name. Before, the field `author` meant nothing. */
   readonly showsAuthors: boolean;
 }
@@ -53,6 +55,7 @@ const RULES: { readonly [Name in ProjectorName]: ProjectionRules } = {
     keepsApprovals: false,
     keepsWholeResults: false,
     readsDeveloper: false,
+    joinsPauses: false,
     showsAuthors: false,
     followsOrigins: false,
     ignoresMalformed: false,
@@ -67,6 +70,7 @@ const RULES: { readonly [Name in ProjectorName]: ProjectionRules } = {
     keepsApprovals: true,
     keepsWholeResults: true,
     readsDeveloper: true,
+    joinsPauses: true,
     showsAuthors: true,
     ...LANE_RULES,
     countsReasoningData: true,

@@ -160,7 +160,7 @@ export function isDelta(part: V4StreamPart): boolean {
 }
 
 export function finishOf(unified: CompleteAnswer["finishReason"]): V4FinishReason {
-  return { unified, raw: unified };
+  return unified === "paused" ? { unified: "stop", raw: "pause_turn" } : { unified, raw: unified };
 }
 
 function streamPartsOfPart(part: AnswerPart, index: number): readonly V4StreamPart[] {

@@ -43,7 +43,7 @@ export type V4Usage = {
   outputTokens: { total: number; text: number; reasoning: number };
 };
 
-export type V4FinishReason = { unified: ModelFinishReason; raw: string };
+export type V4FinishReason = { unified: Exclude<ModelFinishReason, "paused">; raw: string };
 
 export type V4StreamPart =
   | { type: "stream-start"; warnings: [] }

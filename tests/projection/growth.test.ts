@@ -63,7 +63,15 @@ const place = { seq: 0, index: undefined, open: 0, position: 0 };
 const refers = { callId: undefined, requestId: undefined, fingerprint: undefined };
 const naming = (count: number, reads: Reads) => {
   const calls = of(count, (n) => watched({ id: `c${n}`, name: "look", arguments: {} }, reads));
-  const item = { ...place, ...refers, type: "assistant", content: "", calls, bareCall: false } as const;
+  const item = {
+    ...place,
+    ...refers,
+    type: "assistant",
+    content: "",
+    calls,
+    bareCall: false,
+    isPaused: false,
+  } as const;
   return { item, calls, block: Exchange.of(item, { ...place, lastSeq: 0, earlierIds: -1 }) };
 };
 const answering = (count: number, reads: Reads) => {

@@ -46,6 +46,20 @@ describe("what Anthropic's server ran", () => {
   });
 });
 
+test("an answer that its provider paused and the rest of it are one message", () => {
+  const [call, result] = search("srvtoolu_01");
+  const paused = { call: { finishReason: "paused" } };
+  const rest = ai("assistant", [result, { type: "text", text: "Found one." }] as never); // as above
+  const asked = [user("Find looms."), ai("assistant", [call] as never, paused)] as const; // as above
+  const model = "anthropic:claude-sonnet-5";
+  expect(project({ thread: given(...asked), model }).messages.at(-1)).toEqual({ role: "assistant", content: [call] });
+  const whole = project({ thread: given(...asked, rest, user("Thanks")), model }).messages;
+  expect(whole[1]?.content).toMatchObject([call, result, { type: "text" }]);
+  expect(whole).toHaveLength(3);
+  const before = project({ thread: given(...asked, rest), model, rules: "heddle/1" }).messages;
+  expect(runs({ messages: before })).toBe(1);
+});
+
 test("what OpenAI ran is shown to OpenAI, and to Azure, by its id or its metadata", () => {
   for (const thread of [found("ws_1"), found("x", { openai: { itemId: "ws_1" } })]) {
     expect(runs(project({ thread, model: "azure:gpt-5.2" }))).toBe(2);

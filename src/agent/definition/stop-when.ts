@@ -51,8 +51,8 @@ export interface RequestStep {
   readonly toolResults: StepToolResult[];
   readonly staticToolResults: StepToolResult[];
   readonly dynamicToolResults: never[];
-  /** An interrupted answer has "other", because the AI SDK has no name for it. */
-  readonly finishReason: Exclude<ModelFinishReason, "interrupted">;
+  /** An interrupted or paused answer has "other", because the AI SDK has no name for it. */
+  readonly finishReason: Exclude<ModelFinishReason, "interrupted" | "paused">;
   readonly rawFinishReason: undefined;
   readonly usage: StepUsage;
   /** The id and time of the log's entry. `messages` is empty; `content` has the answer. */

@@ -24,7 +24,7 @@ import {
 import { startNextCall } from "./next-call.ts";
 import type { RequestEnd, Run } from "./state.ts";
 import { deliverSteers, dueSteers, skipsCalls } from "./steering.ts";
-import { continueAfterResult, executeCalls } from "./tools.ts";
+import { continueAfterResult, continueAfterTools, executeCalls } from "./tools.ts";
 
 type Result = Extract<Signal, { type: "llm_result" }>;
 type ModelError = Extract<Signal, { type: "llm_error" }>;
@@ -55,6 +55,11 @@ export function handleModelResult(agent: ReactAgent, signal: Result): Step {
   if (ending !== undefined) {
     const ended = commitEntries(step, answerEntry(run, answer, record));
     return endRequest(ended, ended.agent.state.run ?? run, ending);
+  }
+  if (answer.finishReason === "paused") {
+    const paused = commitEntries(step, answerEntry(run, answer, record));
+    const after = paused.agent.state.run ?? run;
+    return continueAfterTools(emitAnswer(paused, after, answer, record), after);
   }
   const failure = answerFailure(answer);
   if (failure !== undefined) return commitAndFail(step, run, answer, record, failure);

@@ -79,7 +79,7 @@ export function handleResume(
       step,
     );
   }
-  if (run.calls.length > 0) return continueAfterTools(step, run);
+  if (run.calls.length > 0 || run.finishReason === "paused") return continueAfterTools(step, run);
   // The answer is complete but has no end. This happens in a fork, or in a log from another writer.
   if (run.spoken === "whole") return completeRequest(step, run, "final_answer");
   return run.spoken === "partial" ? failRequest(step, run, REQUEST_INTERRUPTED) : startNextCall(step, run);

@@ -327,7 +327,7 @@ function afterMessage(run: Run, payload: JsonObject, callId: string | undefined)
   }
   if (role !== "assistant" || callId === undefined) return run;
   const calls = (payload["toolCalls"] ?? []) as readonly ToolCall[]; // the agent wrote this entry
-  const spoken = partial === true ? "partial" : "whole";
+  const reason = finishReasonIn(payload["call"]);
   return {
     ...run,
     iteration: run.iteration + 1,
@@ -337,9 +337,9 @@ function afterMessage(run: Run, payload: JsonObject, callId: string | undefined)
     calls: calls.map((call) => ({ call, status: "open" })),
     firstOpen: 0,
     ...usageAfter(run, payload["call"]),
-    ...finishReasonIn(payload["call"]),
+    ...reason,
     text: contentText(payload["content"] as Content) || run.text, // the agent wrote this entry
-    spoken: calls.length > 0 ? undefined : spoken,
+    spoken: calls.length > 0 || reason.finishReason === "paused" ? undefined : partial ? "partial" : "whole",
   };
 }
 
@@ -447,8 +447,8 @@ function afterNote(before: Run, { attempt, handedOver, retried, call }: JsonObje
 function afterFailedCall(run: Run, model: unknown): Run {
   const failedAttempts = run.failedAttempts + 1;
   if (typeof model !== "string") return { ...run, failedAttempts };
-  const failedBefore = run.failedBefore + failedAttempts;
-  return { ...run, ...OF_ANOTHER_MODEL, modelIndex: run.modelIndex + 1, failedBefore };
+  const { modelIndex, failedBefore } = run;
+  return { ...run, ...OF_ANOTHER_MODEL, modelIndex: modelIndex + 1, failedBefore: failedBefore + failedAttempts };
 }
 
 function workedIn({ workedMs, call }: JsonObject): number {

@@ -89,10 +89,16 @@ function steerRefusal(
 export function dueSteers(agent: ReactAgent, atEnd: boolean): readonly Steer[] {
   const { steers } = agent.flight;
   const { steering, followUps } = agent.settings;
+  if (!atEnd && isPaused(agent)) return [];
   const now = steers.filter(({ steer }) => steer !== "follow_up");
   if (now.length === 0) return !atEnd ? now : followUps === "one" ? steers.slice(0, 1) : steers;
   if (steering !== "one") return now;
   return !atEnd && isUnanswered(agent) ? [] : now.slice(0, 1);
+}
+
+/** A message behind a paused answer would end the tools of the provider without their results. */
+function isPaused({ state: { run } }: ReactAgent): boolean {
+  return run?.finishReason === "paused" && run.calls.length === 0;
 }
 
 /** Whether the newest message is one that was delivered, so that the model has to answer it first. */

@@ -78,7 +78,7 @@ function toStep({ entry, results }: LoggedAnswer, stepNumber: number): RequestSt
     toolResults,
     staticToolResults: toolResults,
     dynamicToolResults: [],
-    finishReason: finishReason === "interrupted" ? "other" : finishReason,
+    finishReason: finishReason === "interrupted" || finishReason === "paused" ? "other" : finishReason,
     rawFinishReason: undefined,
     usage: usageOf(recordedUsage(call)),
     response: { id, timestamp, modelId: modelId.join(":"), messages: [] },

@@ -76,7 +76,10 @@ export class History {
     this.#setCurrent(index, item.callId === undefined && (item.bareCall || item.calls.length === 0));
   }
 
-  #joins({ first }: Exchange, item: AssistantItem): boolean {
+  #joins(block: Exchange, item: AssistantItem): boolean {
+    const { first, type } = block;
+    const isNewest = this.#current === this.blocks.length - 1;
+    if (first.isPaused && type === "answer" && isNewest && block.items.at(-1)?.isPaused) return true;
     if (first.callId !== undefined) return first.callId === item.callId;
     return item.callId === undefined && item.bareCall && this.#isAdjacent;
   }

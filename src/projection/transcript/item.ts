@@ -1,7 +1,7 @@
 import type { LaneItem } from "../../lanes/lane-log.ts";
 import type { Entry, Refs } from "../../thread/entry.ts";
 import { isPlainObject, type JsonValue } from "../../thread/json.ts";
-import { authorName, type Content, type ToolCall, withAuthorName } from "../../thread/message.ts";
+import { authorName, type Content, isProviderExecuted, type ToolCall, withAuthorName } from "../../thread/message.ts";
 import { ProjectionError } from "../error.ts";
 import type { ProjectionRules } from "../rules.ts";
 import {
@@ -42,6 +42,8 @@ type ItemContent =
       readonly calls: readonly ToolCall[];
       /** Whether the entry is a single tool call without content. */
       readonly bareCall: boolean;
+      /** Whether the next answer continues this one. */
+      readonly isPaused: boolean;
     }
   | {
       readonly type: "result";
@@ -76,7 +78,10 @@ export function readItem(place: LaneItem, { registry, rules, pending }: Reading)
   if (reader === undefined) return undefined;
   const payload = snapshot === undefined ? (cut ?? entry.payload) : snapshot.message;
   const refs = snapshot === undefined ? entry.refs : refsIn(payload);
-  const content = itemContentOf(entry, payload, reader, refs, pending);
+  const content = itemContentOf(entry, payload, reader, refs, {
+    pending,
+    isPaused: rules.joinsPauses && isPaused(payload),
+  });
   if (content === undefined) return undefined;
   const attributed = rules.readsModelOfCall ? withModelOfCall(payload, content) : content;
   const at = { seq: entry.seq, index: snapshot?.index, open, position };
@@ -94,18 +99,18 @@ function itemContentOf(
   payload: unknown,
   reader: Reader,
   refs: Refs,
-  pending: string | undefined,
+  { pending, isPaused }: Pick<Reading, "pending"> & { readonly isPaused: boolean },
 ): ItemContent | undefined {
   try {
     const message = readEntryMessage(entry, payload, reader, refs, pending);
-    return message && acceptedByProviders(message, reader === BUILT_IN_READERS["tool_call"]);
+    return message && acceptedByProviders(message, reader === BUILT_IN_READERS["tool_call"], isPaused);
   } catch (error) {
     if (!ProjectionError.isInstance(error)) throw error;
     return { type: "unreadable", error };
   }
 }
 
-function acceptedByProviders(message: EntryMessage, bareCall: boolean): ItemContent {
+function acceptedByProviders(message: EntryMessage, bareCall: boolean, isPaused: boolean): ItemContent {
   switch (message.type) {
     case "user": {
       const content = userContent(message.content);
@@ -121,8 +126,9 @@ function acceptedByProviders(message: EntryMessage, bareCall: boolean): ItemCont
         : { type: "label", content: SYSTEM_LABEL + message.content };
     case "assistant": {
       const calls = message.toolCalls ?? [];
-      const content = assistantContent(message.content, calls.length > 0);
-      return content === undefined ? BLANK : { type: "assistant", content, calls, bareCall };
+      const hasRuns = isPaused && typeof message.content !== "string" && message.content.some(isProviderExecuted);
+      const content = assistantContent(message.content, calls.length > 0 || hasRuns);
+      return content === undefined ? BLANK : { type: "assistant", content, calls, bareCall, isPaused };
     }
     case "tool_result": {
       const { toolCallId, name, isError = false, editedArguments } = message;
@@ -136,6 +142,11 @@ function acceptedByProviders(message: EntryMessage, bareCall: boolean): ItemCont
 }
 
 const BLANK = { type: "blank" } as const;
+
+function isPaused(payload: unknown): boolean {
+  const { call } = isPlainObject(payload) ? payload : {};
+  return isPlainObject(call) && call["finishReason"] === "paused";
+}
 
 function itemRefsOf(payload: unknown, refs: Refs): ItemRefs {
   const { call, requestId } = isPlainObject(payload) ? payload : {};

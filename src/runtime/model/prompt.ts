@@ -40,7 +40,8 @@ export function promptFor(
     ...(cache !== undefined && usesCacheMarks(model) && { cache }),
   };
   const name = qualifiedModelName(model);
-  const readable = messages.map((message) => withReadableCalls(model, withTakenIds(model, message)));
+  const whole = metadataKey(model) === "anthropic" ? withWholeRuns(messages) : messages;
+  const readable = whole.map((message) => withReadableCalls(model, withTakenIds(model, message)));
   const prompt = promptOf(withChatResults(model, readable), options).flatMap((message): readonly PromptMessage[] => {
     if (message.role !== "assistant") return [message];
     const content = message.content.flatMap((part) => ownPart(part, name));
@@ -62,6 +63,22 @@ function withReadableCalls(model: ProviderModel, message: Message): Message {
     (part) => !isProviderExecuted(part) || (owner !== undefined && canReadProviderCall(part, owner)),
   );
   return { ...message, content: kept };
+}
+
+/**
+ * Removes calls of Anthropic's own tools that were paused and got no result before the next message. A paused answer at the
+ * end keeps its call: the provider resumes it.
+ */
+function withWholeRuns(messages: readonly Message[]): readonly Message[] {
+  const end = messages.findLastIndex(({ role }) => role === "user");
+  return messages.flatMap((message, index): readonly Message[] => {
+    const { role, content } = message;
+    if (index > end || role !== "assistant" || message.toolCalls || typeof content === "string") return [message];
+    const done = new Set(content.flatMap((part) => (part.type === "provider_result" ? [part.id] : [])));
+    const kept = content.filter((part) => part.type !== "provider_call" || done.has(part.id));
+    if (kept.length === content.length) return [message];
+    return kept.every(({ type }) => type === "thinking") ? [] : [{ ...message, content: kept }];
+  });
 }
 
 /** Mistral takes call ids of nine letters and digits only, also those that another model of the thread has made. */

@@ -30,7 +30,10 @@ const v4: ModelSpec = {
     return type === "url" ? urlData(url) : bytesData(bytes ?? data);
   },
   usage: groupedUsage,
-  finishReason: (value) => finishReasonOf(fieldsIn(value)["unified"] ?? value),
+  finishReason: (value) => {
+    const { raw, unified = value } = fieldsIn(value);
+    return raw === "pause_turn" ? "paused" : finishReasonOf(unified); // of Anthropic, whose package calls it "stop"
+  },
   takesReasoning: true,
 };
 
@@ -78,6 +81,7 @@ const FINISH_REASONS: ReadonlySet<unknown> = new Set<ModelFinishReason>([
   "tool-calls",
   "error",
   "interrupted",
+  "paused",
   "other",
 ]);
 

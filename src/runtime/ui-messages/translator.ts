@@ -220,7 +220,7 @@ export class Translator {
     const step = this.#step ?? this.#newStep(callId);
     this.#step = step;
     step.isAnswered = true;
-    this.#finishReason = data.finishReason;
+    this.#finishReason = data.finishReason === "paused" ? "other" : data.finishReason;
     for (const { id } of data.toolCalls) this.#calls.set(approvalIdOf(callId, id), { toolCallId: id });
     this.#hasSteps = true;
     return this.#shown(step.answer.complete(data), false);

@@ -46,6 +46,24 @@ describe("a process that finds a request under way", () => {
       );
   });
 
+  test("sends a paused answer back, within the limit of calls", () => {
+    const paused = modelTextSignal("call_1", "", { content: "I search.", finishReason: "paused" });
+    died(calculator.given([ask]), paused)
+      .when(resume)
+      .then(
+        [],
+        [
+          { type: "checkpoint", reason: "after_tools" },
+          { type: "llm_stream", iteration: 2 },
+        ],
+      );
+    const once = calculator.given([{ ...ask, options: { maxIterations: 1 } }]).when(paused);
+    calculator
+      .given(left(once.agent).slice(0, -1)) // without the end
+      .when(resume)
+      .then([{ payload: { end: { terminationReason: "max_iterations" } } }]);
+  });
+
   test("closes a call that may have run, before the model is called", () => {
     died(calling("add"), { type: "notice" })
       .when(resume)

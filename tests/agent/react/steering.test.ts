@@ -13,6 +13,13 @@ const steer = (id: string, content: string, kind: SteerKind = "steer"): Signal =
   content,
 });
 
+test("a steer waits until a paused answer is complete", () => {
+  const steered = calculator.given([ask, steer("s", "Hurry.")]);
+  const outcome = steered.when(modelTextSignal("call_1", "I search.", { finishReason: "paused" }));
+  outcome.then([{ payload: { role: "assistant" } }], [{ type: "checkpoint" }, { type: "llm_stream", iteration: 2 }]);
+  expect(outcome.agent.flight.steers).toMatchObject([{ id: "s" }]);
+});
+
 describe("a steer", () => {
   test("waits until no call is open, then goes in before the next model call", () => {
     const called = calculator.given([ask, modelCallsSignal("call_1", [add])]);

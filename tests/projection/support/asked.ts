@@ -23,7 +23,7 @@ export function knownOf(input: ProjectionInput): Known {
   const policy = ContextPolicy.create(input.policy);
   const { lane, log } = logOf(input);
   const folded = fold(log, lane);
-  const read: Reader = (place) => itemOf(place, policy.includeKinds, input.readers);
+  const read: Reader = (place) => itemOf(place, policy.includeKinds, input);
   const structure = structured(folded.places, read);
   const { edge, moves } = coverageOf(folded, policy, read);
   return { structure, places: folded.places, edge, moves };

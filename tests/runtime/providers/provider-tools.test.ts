@@ -70,6 +70,53 @@ describe.each(CASES)("a tool that the provider runs: $api, $way", ({ api, stream
   });
 });
 
+describe.each(WAYS)("an answer that Anthropic pauses within a search: $way", ({ streaming }) => {
+  const tools: Tools = { find: search["anthropic"] as AnyTool };
+  const half = (part: "call" | "result") => ({ search: { ...BERN, half: { part, id: 77 } } });
+  const paused = { parts: [{ thinking: "I look." }, half("call")], finish: "pause" } as const;
+  const found = { parts: [half("result"), { text: "Sunny." }] };
+
+  test("is sent back, and the next answer ends the request", async () => {
+    const scene = await stage({ api: "anthropic", streaming });
+    scene.provider.answer(paused, found, { text: "You are welcome." });
+    const server = await scene.start({ tools });
+    const request = await server.ask("How is Bern?");
+    const { message, errors } = await readBySdk(uiMessageStream(request));
+    const shown = { type: "tool-find", state: "output-available", providerExecuted: true };
+    expect(errors).toEqual([]);
+    expect(message.parts).toContainEqual(expect.objectContaining(shown));
+    expect(await request.result).toMatchObject({ text: "Sunny.", finishReason: "stop" });
+    const [, second] = scene.provider.requests;
+    expect(JSON.stringify(second?.body["messages"])).toMatch(/"thinking".*"server_tool_use"[^\]]*\]/);
+    await (await server.ask("Thanks.")).result;
+    expect(JSON.stringify(scene.provider.requests[2]?.body)).toContain('"type":"web_search_tool_result"');
+    expect(toUIMessages(await server.thread())[1]?.parts).toContainEqual(expect.objectContaining(shown));
+    expectAccepted(scene);
+    expect(await proveBodies(scene)).toBe(3);
+  });
+
+  test("may be followed by a call of a tool that runs here", async () => {
+    const scene = await stage({ api: "anthropic", streaming });
+    scene.provider.answer(paused, { parts: [half("result"), { call: weatherIn("Bern") }] }, { text: "Sunny." });
+    const server = await scene.start({ tools: { ...tools, ...WEATHER } });
+    expect((await (await server.ask("How is Bern?")).result).text).toBe("Sunny.");
+    expectAccepted(scene);
+    expect(await proveBodies(scene)).toBe(3);
+  });
+
+  test("counts as a call; an ask after the end is sent without the search", async () => {
+    const scene = await stage({ api: "anthropic", streaming });
+    scene.provider.answer(paused, { text: "Hello." });
+    const server = await scene.start({ tools });
+    const request = await server.ask("How is Bern?", { maxIterations: 1 });
+    expect(await request.result).toMatchObject({ terminationReason: "max_iterations", finishReason: "paused" });
+    expect((await (await server.ask("Hello?")).result).text).toBe("Hello.");
+    expect(JSON.stringify(scene.provider.requests[1]?.body["messages"])).not.toContain("server_tool_use");
+    expectAccepted(scene);
+    expect(await proveBodies(scene)).toBe(2);
+  });
+});
+
 test.each(WAYS)("an error of the provider's tool is shown as one: $way", async ({ streaming }) => {
   const scene = await stage({ api: "anthropic", streaming });
   scene.provider.answer({ parts: [{ search: { ...BERN, error: "max_uses_exceeded" } }, { text: "Not found." }] });

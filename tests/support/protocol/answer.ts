@@ -31,6 +31,8 @@ interface Search {
   readonly url: string;
   /** Instead of a result, as Anthropic says it. */
   readonly error?: string;
+  /** Only the call, in an answer that is paused, or only its result, in the next one. The id stands for both. */
+  readonly half?: { readonly part: "call" | "result"; readonly id: number };
 }
 
 /** What the model says, whichever API it is asked through. Thinking comes first, then text, then calls. */
@@ -43,7 +45,7 @@ export interface Answer {
   /** Instead of the four above, where another order matters. */
   readonly parts?: readonly AnswerPart[];
   /** Default: "tool_calls" with calls, else "stop". */
-  readonly finish?: "stop" | "length" | "content_filter";
+  readonly finish?: "stop" | "length" | "content_filter" | "pause";
   /** What is not given is estimated; the cache fields come from the simulated cache. */
   readonly usage?: Partial<Usage>;
   /** "refusal": the text is why the model will not. A breakage comes with what is said until then. */
@@ -84,7 +86,7 @@ export type Block =
 export interface Said {
   readonly id: number;
   readonly blocks: readonly Block[];
-  readonly finish: "stop" | "length" | "content_filter" | "tool_calls" | "refusal";
+  readonly finish: "stop" | "length" | "content_filter" | "tool_calls" | "refusal" | "pause";
   readonly usage: Usage;
 }
 
@@ -99,6 +101,8 @@ export function said(
   const blocks = partsOf(answer).flatMap((part): Block | Block[] => {
     const id = next();
     if ("search" in part) {
+      const { half } = part.search;
+      if (half !== undefined) return { type: "search", search: part.search, ...half };
       const block = { type: "search", search: part.search, id } as const;
       return [
         { ...block, part: "call" },

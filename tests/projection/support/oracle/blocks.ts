@@ -66,7 +66,7 @@ export function structureOf(walked: readonly Walked[]): Structure {
         dropped.push({ item, rule: calledFor(item, blocks, () => true) ? "second_result" : "result_without_call" });
     } else if (what.type === "assistant") {
       const calls = what.calls.map((call): Call => ({ ...call, by: item }));
-      if (newest !== undefined && joins(item, newest, before)) {
+      if (newest !== undefined && (isContinued(newest, blocks) || joins(item, newest, before))) {
         newest.members.push(item);
         newest.calls.push(...calls);
       } else {
@@ -88,6 +88,11 @@ function edit(call: Call, edited: SaidCall["arguments"] | undefined): void {
   const kept = Object.entries(call.metadata ?? {}).filter(([owner]) => owner !== "openai" && owner !== "azure");
   if (kept.length > 0) call.metadata = Object.fromEntries(kept);
   else delete call.metadata;
+}
+
+/** Of an answer that its provider has paused comes the rest, unless another message came before. */
+function isContinued(newest: Block, blocks: readonly Block[]): boolean {
+  return newest === blocks.at(-1) && isAnswer(newest) && newest.members.every(({ isPaused }) => isPaused);
 }
 
 function joins(item: Item, newest: Block, before: Item | undefined): boolean {

@@ -26,7 +26,7 @@ export function naiveProject(input: ProjectionInput): Projection {
   }
   const { lane, log, pendingCount } = logOf(input);
   const folded = fold(log, lane, input.rules);
-  const read: Reader = (place) => itemOf(place, policy.includeKinds, readers);
+  const read: Reader = (place) => itemOf(place, policy.includeKinds, input);
   const coverage = coverageOf(folded, policy, read);
   const { blocks, dropped } = structured(folded.places, read);
   const silent = folded.places.filter((place) => place.pending && isSilent(read(place), dropped));

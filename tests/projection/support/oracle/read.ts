@@ -41,17 +41,26 @@ export interface Item {
   readonly callId: string | undefined;
   readonly requestId: string | undefined;
   readonly fingerprint: string | undefined;
+  /** An answer that the next one continues. */
+  readonly isPaused: boolean;
 }
 
 /** What a place says to a model; undefined when its kind is not read at all. */
-export function itemOf(place: Place, kinds: readonly string[], readers: ProjectionInput["readers"]): Item | undefined {
+export function itemOf(
+  place: Place,
+  kinds: readonly string[],
+  { readers, rules }: Pick<ProjectionInput, "readers" | "rules">,
+): Item | undefined {
   const { kind, payload, refs } = place;
   const isSnapshot = place.item !== undefined;
   if (!isSnapshot && (!kinds.includes(kind) || kind === "summary" || kind === "ai_context_operation")) return undefined;
   const call = isPlainObject(payload["call"]) ? payload["call"] : {};
+  const isPaused = rules !== "heddle/1" && call["finishReason"] === "paused";
+  const reader = isSnapshot ? undefined : readers?.[kind];
   return {
     place,
-    what: named(whatOf(place, isSnapshot ? undefined : readers?.[kind]), textAt(call, "model")),
+    isPaused,
+    what: named(whatOf(place, reader, isPaused), textAt(call, "model")),
     callId: textAt(refs, "callId"),
     requestId: textAt(refs, "requestId") ?? textAt(payload, "requestId"),
     fingerprint: textAt(call, "fingerprint"),
@@ -70,14 +79,18 @@ function named(what: What, model: string | undefined): What {
   return { ...what, content };
 }
 
-function whatOf(place: Place, reader: NonNullable<ProjectionInput["readers"]>[string] | undefined): What {
+function whatOf(
+  place: Place,
+  reader: NonNullable<ProjectionInput["readers"]>[string] | undefined,
+  isPaused: boolean,
+): What {
   const { seq, kind, payload, refs, v } = place;
   try {
     if (v > (reader?.version ?? 1)) throw new ProjectionError({ code: "entry_too_new", message: "too new", seq, kind });
-    if (reader === undefined) return readPlace(place);
+    if (reader === undefined) return readPlace(place, isPaused);
     const upcast = v < reader.version && reader.upcast ? reader.upcast(payload, v) : payload;
     const said = reader.read(upcast, { seq, kind, refs });
-    return said === undefined ? { type: "nothing" } : legal(said);
+    return said === undefined ? { type: "nothing" } : legal(said, isPaused);
   } catch (cause) {
     if (ProjectionError.isInstance(cause)) return { type: "unreadable", error: cause };
     const error = new ProjectionError({ code: "entry_unreadable", message: "unreadable", seq, kind, cause });
@@ -87,7 +100,7 @@ function whatOf(place: Place, reader: NonNullable<ProjectionInput["readers"]>[st
 
 const ROLES: readonly unknown[] = ["user", "system", "developer", "assistant", "tool"];
 
-function readPlace(place: Place): What {
+function readPlace(place: Place, isPaused: boolean): What {
   const { kind, payload, refs } = place;
   const toolCallId = textAt(payload, "toolCallId") ?? textAt(refs, "toolCallId");
   if (place.item === undefined && kind === "tool_call") {
@@ -114,8 +127,8 @@ function readPlace(place: Place): What {
       return legal({ type: "system", content: textOf(content) });
     case "assistant":
       return kind === "message"
-        ? assistant(content, [], [])
-        : assistant(content, thinkingOf(payload), callsOf(payload));
+        ? assistant(content, [], [], isPaused)
+        : assistant(content, thinkingOf(payload), callsOf(payload), isPaused);
     default: {
       const isError = payload["isError"] === true;
       const edited = payload["editedArguments"];
@@ -125,7 +138,7 @@ function readPlace(place: Place): What {
 }
 
 /** What a reader of the caller's own says. */
-function legal(said: EntryMessage): What {
+function legal(said: EntryMessage, isPaused = false): What {
   switch (said.type) {
     case "user": {
       const content = legalUser(said.content);
@@ -135,7 +148,7 @@ function legal(said: EntryMessage): What {
       if (isBlank(said.content)) return { type: "blank" };
       return { type: "relabelled", content: `System message:\n${said.content}` };
     case "assistant":
-      return assistant(said.content, [], said.toolCalls ?? []);
+      return assistant(said.content, [], said.toolCalls ?? [], isPaused);
     case "tool_result": {
       const { toolCallId, name, editedArguments: edited } = said;
       return { ...resultOf({ content: said.content, isError: said.isError === true }, toolCallId, name), edited };
@@ -157,8 +170,14 @@ function signed(content: Content, author: unknown): Content {
   return [{ type: "text", text: `From ${first}:` }, ...content];
 }
 
-function assistant(content: Content, thinking: readonly ThinkingPart[], calls: readonly SaidCall[]): What {
-  const said = legalAssistant(content, calls.length);
+function assistant(
+  content: Content,
+  thinking: readonly ThinkingPart[],
+  calls: readonly SaidCall[],
+  isPaused = false,
+): What {
+  const runs = isPaused ? partsOf(content).filter(({ type }) => /^provider_/.test(type)) : [];
+  const said = legalAssistant(content, calls.length + runs.length);
   return said === undefined ? { type: "blank" } : { type: "assistant", content: said, thinking, calls };
 }
 

@@ -66,7 +66,7 @@ export const turn = fc.record({
   ask: content,
   author: maybe(2, author),
   rounds: fc.array(round, { maxLength: 3 }),
-  answer: maybe(7, fc.record({ content: answerContent, thought: maybe(2, thought) })),
+  answer: maybe(7, fc.record({ content: answerContent, thought: maybe(2, thought), pauses: fc.nat({ max: 8 }) })),
   /** After so many entries the process died. */
   crash: maybe(2, fc.nat({ max: 8 })),
 });
@@ -99,7 +99,14 @@ export function written(turns: readonly Turn[]): Draft[] {
       }
     }
     if (answer !== undefined) {
-      const { content, thought } = answer;
+      const { content, thought, pauses } = answer;
+      const paused = say(
+        "assistant",
+        "I search.",
+        { call: { finishReason: "paused" } },
+        { callId: `c${index}.paused` },
+      );
+      drafts.push(...Array.from({ length: Math.max(0, pauses - 6) }, () => paused));
       const last = say("assistant", content, {}, { callId: `c${index}.last` });
       drafts.push(thought === undefined ? last : thoughtOver(say("assistant", content, { thinking: "" }), thought));
     }

@@ -98,7 +98,7 @@ function checkResult({ content, is_error }: JsonObject, at: string): void {
 
 /** The result of a server tool stands behind its call in one turn. */
 function checkSearches(turns: readonly Turn[]): void {
-  for (const { at, blocks } of turns) {
+  for (const { at, blocks } of turns.slice(0, isPaused(turns) ? -1 : undefined)) {
     const open = new Set<string>();
     for (const { block, at } of blocks) {
       if (block["type"] === "server_tool_use") open.add(textOf(block["id"]) ?? "");
@@ -109,9 +109,14 @@ function checkSearches(turns: readonly Turn[]): void {
   }
 }
 
+/** A turn that ended with a call of a server tool is sent back as it is. */
+function isPaused(turns: readonly Turn[]): boolean {
+  return turns.at(-1)?.blocks.at(-1)?.block["type"] === "server_tool_use";
+}
+
 function checkEnd(turns: readonly Turn[], model: string): void {
   const last = turns.at(-1);
-  if (last?.role !== "assistant") return;
+  if (last?.role !== "assistant" || isPaused(turns)) return;
   if (refusesPrefill(model)) {
     const message =
       "This model does not support assistant message prefill. The conversation must end with a user message.";

@@ -129,6 +129,8 @@ function reasonOf(finish: Said["finish"]): string {
   switch (finish) {
     case "stop":
       return "end_turn";
+    case "pause":
+      return "pause_turn";
     case "length":
       return "max_tokens";
     case "tool_calls":

@@ -79,6 +79,7 @@ function chunkOf(
 function reasonOf({ blocks, finish }: Said): string {
   switch (finish) {
     case "stop":
+    case "pause": // only Anthropic pauses
     case "tool_calls":
       return reasonOfCalls(blocks) ?? "STOP";
     case "length":

@@ -155,6 +155,7 @@ function responseOf({ id, finish, usage }: Said, { model }: Asked, spoken: reado
     length: "max_output_tokens",
     content_filter: "content_filter",
     stop: null,
+    pause: null,
     tool_calls: null,
     refusal: null,
   }[finish];
