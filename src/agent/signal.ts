@@ -251,6 +251,8 @@ export type Signal =
       readonly type: "approval_needed";
       readonly callId: string;
       readonly toolCallId: string;
+      /** The guard asks, so no rule allows the call. */
+      readonly guard?: true;
       readonly workedMs?: number;
     }
   /** The tool has suspended its call with a question. */

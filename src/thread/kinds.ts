@@ -248,6 +248,8 @@ export type ApprovalRequestedPayload = InLane & {
   readonly deadline?: number;
   /** Then the call is denied, or the request fails. Default "deny". */
   readonly onTimeout?: "deny" | "fail";
+  /** `guardTools` asks for the approval, so no rule allows the call. */
+  readonly guard?: true;
 };
 
 /** The decision on a tool call that waits for approval. */

@@ -51,7 +51,7 @@ export interface ModelRequest {
   readonly settings: JsonObject;
 }
 
-/** Whether a call may run. "ask" makes it wait for approval. The text of `deny` is shown to the model as the reason. */
+/** Whether a call may run. "ask" makes it wait for approval, whatever a rule allows. The text of `deny` is shown to the model as the reason. */
 export type GuardVerdict = "allow" | "ask" | { readonly deny: string };
 
 /** The changes of `afterToolCall` to a result: text, or parts as `content()` takes them. A field that is absent stays. */

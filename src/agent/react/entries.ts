@@ -223,10 +223,10 @@ export function endEntry(
 export function approvalRequestedEntry(
   run: Run,
   { id: toolCallId, name }: ToolCall,
-  deadline: Pick<ApprovalRequestedPayload, "deadline" | "onTimeout">,
+  more: Pick<ApprovalRequestedPayload, "deadline" | "onTimeout" | "guard">,
   workedMs?: number,
 ): EntryInput {
-  const payload = { contextRef: run.lane, toolCallId, name, ...deadline, ...worked(workedMs) };
+  const payload = { contextRef: run.lane, toolCallId, name, ...more, ...worked(workedMs) };
   return { kind: "approval_requested", payload, refs: { ...callRefs(run), toolCallId } };
 }
 

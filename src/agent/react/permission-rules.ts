@@ -33,12 +33,12 @@ export function rulesOf(agent: ReactAgent): readonly PermissionRule[] {
 
 /**
  * The rule that decides a call: a rule that denies it comes before one that allows it. None where it is unclear whether a rule
- * denies it, so that a person is asked.
+ * denies it, and no rule allows a call that the guard asks for: then a person is asked.
  */
-export function ruleFor(agent: ReactAgent, call: RuledCall): PermissionRule | undefined {
+export function ruleFor(agent: ReactAgent, call: GuardedCall): PermissionRule | undefined {
   const rules = rulesOf(agent).filter(({ tool }) => tool === call.name);
   const denying = rules.find((rule) => rule.verdict === "deny" && denial(rule, call) === "yes");
-  if (rules.length === 0 || denying !== undefined || mayBeDenied(agent, call)) return denying;
+  if (rules.length === 0 || denying !== undefined || call.guard || mayBeDenied(agent, call)) return denying;
   return rules.findLast((rule) => rule.verdict === "allow" && isOfTool(agent, rule) && covers(rule, call));
 }
 
@@ -63,6 +63,9 @@ function hashOf(agent: ReactAgent, name: string): string | undefined {
 
 type RuledCall = Pick<ToolCall, "name" | "arguments">;
 
+/** `guard`: the agent's guard asks for an approval of this call. */
+type GuardedCall = RuledCall & Pick<OpenCall, "guard">;
+
 /** The calls that wait here for an approval, and that a rule decides. */
 export function ruledCalls(agent: ReactAgent): readonly { readonly open: OpenCall; readonly rule: PermissionRule }[] {
   const { state, flight } = agent;
@@ -71,7 +74,7 @@ export function ruledCalls(agent: ReactAgent): readonly { readonly open: OpenCal
   return open.flatMap((one) => {
     const isOpen = one.status === "approval_requested" && (one.deadline ?? Number.POSITIVE_INFINITY) > now;
     const waits = isOpen && !flight.running.includes(one.call.id);
-    const rule = waits ? ruleFor(agent, one.call) : undefined;
+    const rule = waits ? ruleFor(agent, { ...one.call, guard: one.guard }) : undefined;
     return rule === undefined ? [] : [{ open: one, rule }];
   });
 }

@@ -51,6 +51,7 @@ export interface OpenCall {
   /** Until when it waits for its approval, or sleeps, and what happens then. */
   readonly deadline?: number;
   readonly onTimeout?: "deny" | "fail";
+  readonly guard?: true | undefined; // the guard asks for the approval
   /** The result that it has when it has slept. */
   readonly outcome?: ToolOutcome;
   /** The last question of the tool, and how many it has asked. */
@@ -381,7 +382,7 @@ function withStatus(
   from: readonly CallStatus[],
   fields: JsonObject = {},
 ): Run {
-  const { editedArguments: edited, deadline, onTimeout, question, answer, child } = fields;
+  const { editedArguments: edited, deadline, onTimeout, guard, question, answer, child } = fields;
   for (let index = run.firstOpen; index < run.calls.length; index++) {
     const open = run.calls[index];
     if (open === undefined || open.call.id !== id || !from.includes(open.status)) continue;
@@ -390,6 +391,7 @@ function withStatus(
     const changed: OpenCall = {
       ...before,
       status,
+      ...(guard === true && { guard }),
       ...(edited !== undefined && { call: { ...open.call, arguments: edited }, edited: true }),
       ...(question !== undefined && { question: { value: question, count: (open.question?.count ?? 0) + 1 } }),
       ...(question === undefined && answered !== undefined && { answer: answered }),
@@ -405,15 +407,13 @@ function withStatus(
   return run;
 }
 
-/** The result in an entry of a sleep. */
+/** The result in an entry of a sleep. The agent wrote it. */
 function outcomeIn({ content = "", isError, details }: JsonObject): ToolOutcome {
-  const result = content as Content; // the agent wrote this entry
-  return { content: result, isError: isError === true, ...(details !== undefined && { details }) };
+  return { content: content as Content, isError: isError === true, ...(details !== undefined && { details }) };
 }
 
 function decisionIn({ approved, started }: JsonObject): CallStatus {
-  if (approved !== true) return "denied";
-  return started === true ? "started" : "approved";
+  return approved !== true ? "denied" : started === true ? "started" : "approved";
 }
 
 function afterRefusal(run: Run, { call, correctedRoom }: JsonObject): Run {

@@ -193,7 +193,7 @@ export function endIfIdle(step: Step, run: Run): Step {
 /** A call needs approval. The request waits for it, also across a restart. */
 export function handleApprovalNeeded(
   agent: ReactAgent,
-  { callId, toolCallId, workedMs }: SignalOfType<"approval_needed">,
+  { callId, toolCallId, guard, workedMs }: SignalOfType<"approval_needed">,
 ): Step {
   const { run } = agent.state;
   if (run === undefined || callId !== run.callId) return unchanged(agent);
@@ -202,12 +202,13 @@ export function handleApprovalNeeded(
   if (open?.status !== "open") return endIfIdle(step, run);
   if (isClosing(agent, run)) return closeUnrun(step, run, open);
   const { call } = open;
-  const rule = ruleFor(agent, call);
+  const rule = ruleFor(agent, { ...call, guard });
   if (rule !== undefined) return settleByRule(step, run, open, rule, workedMs);
   const limit = agent.settings.traits[call.name]?.approval ?? agent.settings.approval;
   const { timeoutMs = 0, onTimeout = "deny" } = limit ?? {};
   const deadline = limit && { deadline: agent.ports.clock() + timeoutMs, onTimeout };
-  const next = commitEntries(step, approvalRequestedEntry(run, call, { ...deadline }, workedMs));
+  const more = { ...deadline, ...(guard && { guard }) };
+  const next = commitEntries(step, approvalRequestedEntry(run, call, more, workedMs));
   return awaitCall(next, run, { ...open, ...deadline }, "approval");
 }
 

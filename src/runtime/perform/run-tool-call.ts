@@ -86,7 +86,10 @@ async function executed(scene: Scene, directive: ToolExec, request: LiveRequest)
   const waits = { callId, toolCallId: call.id };
   if (tool !== undefined && !approved) {
     const before = await beforehand(scene, directive, tool, request);
-    if (before === "approval") return { signal: { type: "approval_needed", ...waits, ...scene.worked() } };
+    if (before === "approval" || before === "guard") {
+      const guard = before === "guard" ? { guard: true as const } : {};
+      return { signal: { type: "approval_needed", ...waits, ...guard, ...scene.worked() } };
+    }
     if (before === "answer") return { signal: { type: "answer_needed", ...waits } };
     if (before !== "run") return result(scene, directive, before);
   }
@@ -228,7 +231,8 @@ async function shownOutcome(
   }
 }
 
-type Beforehand = "run" | "approval" | "answer" | ToolOutcome;
+/** "guard": the guard asks for an approval. */
+type Beforehand = "run" | "approval" | "guard" | "answer" | ToolOutcome;
 
 /** Checks a call before it runs: its arguments, the guard's verdict, and whether a person must approve. */
 async function beforehand(scene: Scene, directive: ToolExec, tool: AnyTool, request: LiveRequest): Promise<Beforehand> {
@@ -242,6 +246,7 @@ async function beforehand(scene: Scene, directive: ToolExec, tool: AnyTool, requ
   if (request.abort.signal.aborted) return notRun(directive);
   const denied = denialOf(verdict);
   if (denied !== undefined) return denied;
+  if (verdict === "ask") return "guard";
   // The agent denies the call by its rule, or asks. A rule that allows calls is read only for calls that need an approval.
   if (mayBeDenied(scene.agent(), call)) return "approval";
   const { context } = scene.scope(requestId);
@@ -253,7 +258,7 @@ async function beforehand(scene: Scene, directive: ToolExec, tool: AnyTool, requ
     onError: (error: unknown) => scene.onError(error, { ...originOf(scene, directive), code: "approval_failed" }),
     signal: request.abort.signal,
   };
-  if (verdict === "ask" || (await approvalNeeded(call, tool, context, limits))) return "approval";
+  if (await approvalNeeded(call, tool, context, limits)) return "approval";
   return tool.execute === undefined ? "answer" : "run";
 }
 

@@ -259,6 +259,32 @@ describe.each(STORES)("a remembered decision, %s", (_, open) => {
   });
 });
 
+test.each(["in memory", "after a restart"])("a call that the guard asks for is allowed by no rule, %s", async (how) => {
+  const on = await stage();
+  const { written, tools } = writing();
+  const guardTools = ({ arguments: given }: { readonly arguments: unknown }) =>
+    String(Object(given).path).startsWith("old") ? ("ask" as const) : ("allow" as const);
+  const calls = [write("src/a"), write("old/a"), write("old/b")];
+  const script = [{ calls }, "Done.", { calls: [write("src/b"), write("old/c")] }];
+  const modes = { bold: { rules: [{ tool: "write", verdict: "allow" }] } } as const;
+  let server = await on.start({ script, tools, guardTools, modes });
+  await asked(on, server);
+  if (how === "after a restart") {
+    await on.end(server.stop());
+    server = await on.start({ script: script.slice(1), tools, guardTools, modes });
+    await on.settled();
+  }
+  await on.end(server.approve("src/a", { remember: { scope: "thread" } }));
+  expect(await waitingIds(server)).toEqual(["old/a", "old/b"]);
+  await on.end(server.deny("old/b", { remember: { pattern: { path: "old/b" }, scope: "thread" } }));
+  await on.end(server.approve("old/a"));
+  await on.settled();
+  const again = await on.end(server.ask("Again.", { mode: "bold" }));
+  await on.end(eventsOf(again, { until: "waiting" }));
+  expect(await waitingIds(server)).toEqual(["old/c"]);
+  expect(written).toEqual(["src/a", "old/a", "src/b"]);
+});
+
 test("a rule that denies holds also for calls that need no approval, and a rule that allows says nothing of them", async () => {
   const on = await stage();
   const ran: string[] = [];
