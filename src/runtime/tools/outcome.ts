@@ -2,7 +2,7 @@ import { ToolError } from "../../agent/definition/errors.ts";
 import type { ChildAsk, Tools } from "../../agent/definition/tool.ts";
 import type { Failure, ToolOutcome } from "../../agent/signal.ts";
 import { describe, type JsonValue } from "../../thread/json.ts";
-import type { Content } from "../../thread/message.ts";
+import { type Content, contentText } from "../../thread/message.ts";
 import { parseStructure } from "../../thread/messages/to-messages.ts";
 import type { StopReason } from "./limits.ts";
 import { fieldOf } from "./schemas.ts";
@@ -32,10 +32,13 @@ export interface ToolRunResult extends ToolAnswer {
   readonly durationMs: number;
 }
 
-/** An error result. `forModel` is a text that only the model may get. Default: the message of the failure. */
-export function errorAnswer(failure: Failure, forModel: string = failure.message): ToolAnswer {
-  const content = JSON.stringify({ error: { type: failure.code, message: forModel } });
-  return { content, isError: true, failure };
+/** An error result. `forModel` is a text that only the model may get. Default: the message of the failure. `last` is an output before it. */
+export function errorAnswer(failure: Failure, forModel: string = failure.message, last?: ToolAnswer): ToolAnswer {
+  const { content: shown = "", details } = last?.isError === false ? last : {};
+  const text = contentText(shown);
+  const output = text === "" ? {} : { output: parseStructure(text) ?? text };
+  const content = JSON.stringify({ error: { type: failure.code, message: forModel, ...output } });
+  return { content, isError: true, failure, ...(details !== undefined && { details }) };
 }
 
 /** An error that the tool returned, and did not throw. */
@@ -109,16 +112,16 @@ export function withheldAnswer(name: string): ToolAnswer {
 }
 
 /** The answer for a thrown error. Telemetry and streams to users get the failure, so it has the message of a ToolError only. */
-export function thrownAnswer(name: string, error: unknown): ToolAnswer {
+export function thrownAnswer(name: string, error: unknown, last?: ToolAnswer): ToolAnswer {
   const text = messageOf(error);
   const retryable = read(error, "retryable") === true;
   if (!ToolError.isInstance(error)) {
     const message = `The tool ${name} threw ${describeError(error)}. The model was shown its message.`;
-    return errorAnswer({ code: "tool_failed", message, retryable }, text);
+    return errorAnswer({ code: "tool_failed", message, retryable }, text, last);
   }
   const { code, retryAfterMs } = error;
   const failure: Failure = { code, message: text, retryable };
-  return errorAnswer(retryAfterMs === undefined ? failure : { ...failure, retryAfterMs });
+  return errorAnswer(retryAfterMs === undefined ? failure : { ...failure, retryAfterMs }, text, last);
 }
 
 export function messageOf(error: unknown): string {

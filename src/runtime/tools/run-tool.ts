@@ -233,7 +233,8 @@ async function runAttempt(attempt: Attempt, hasBegun: boolean): Promise<AttemptR
       return { answer: await outputAnswer(attempt, input, value.output, isWhole ? undefined : stopped), executed };
     }
     case "error": {
-      const answer = thrownAnswer(call.name, result.error);
+      const shown = last && (await outputAnswer(attempt, input, last.value));
+      const answer = thrownAnswer(call.name, result.error, shown);
       attempt.onError(result.error, answer.failure?.code ?? "tool_failed");
       return { answer, executed };
     }

@@ -259,6 +259,27 @@ describe("a generator", () => {
     expect(closed).toBe(true);
   });
 
+  test("that throws keeps its last output beside the error", async () => {
+    const thrown = (values: readonly unknown[], more: Partial<AnyTool> = {}) => {
+      async function* execute() {
+        yield* values;
+        throw new Error("exit code 1");
+      }
+      return run({ execute, ...more });
+    };
+    const error = { type: "tool_failed", message: "exit code 1" };
+    const errorOf = async (result: Promise<{ readonly content: unknown }>) =>
+      JSON.parse(String((await result).content));
+    expect(await errorOf(thrown(["1 test", "2 tests\n1 FAILED"]))).toEqual({
+      error: { ...error, output: "2 tests\n1 FAILED" },
+    });
+    expect(await errorOf(thrown([{ done: 3 }]))).toEqual({ error: { ...error, output: { done: 3 } } });
+    expect(await errorOf(thrown([]))).toEqual({ error });
+    const toModelOutput = () => ({ type: "text", value: "hidden" }) as const;
+    expect(await thrown(["secret"], { toModelOutput })).toMatchObject({ isError: true, details: "secret" });
+    expect(await errorOf(thrown(["secret"], { toModelOutput }))).toEqual({ error: { ...error, output: "hidden" } });
+  });
+
   describe("that is stopped", () => {
     const CANCELLED = "[Partial result: the request was cancelled while the tool ran.]";
     const TIMED_OUT = "[Partial result: the tool took too long and was stopped.]";
