@@ -247,9 +247,10 @@ function throwIfFailed(reason: ModelFinishReason): void {
         message: "The filter of the provider stopped the answer before its first text. Ask for something else.",
       });
     case "error":
+    case "other": // of Gemini: OTHER, or a call that it could not write
       throw new ModelError({
-        code: "model_error",
-        message: "The model ended with an error and an empty answer. Try again.",
+        code: "model_answer_empty",
+        message: "The model ended without an answer, and not by itself. Try again.",
         retryable: true,
       });
     default:

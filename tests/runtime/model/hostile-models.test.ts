@@ -188,13 +188,13 @@ describe("a stream that ends without a word", () => {
 });
 
 test("a silence that the filter or an error explains is no answer; with text it is one", async () => {
-  const ends = { "content-filter": "model_refused", error: "model_error" };
+  const ends = { "content-filter": "model_refused", error: "model_answer_empty", other: "model_answer_empty" };
   for (const [unified, code] of Object.entries(ends)) {
     const end = { ...finish, finishReason: { unified } };
     const error = await modelErrorOf(callModel(callOf(says([end]))));
     expect(error).toMatchObject({
       code,
-      retryable: unified === "error",
+      retryable: unified !== "content-filter",
       partial: { content: "", usage: { inputTokens: 10 } },
     });
     expect(await callModel(callOf(says([...text("0", "I"), end])))).toMatchObject({
@@ -259,12 +259,8 @@ test("parts that are none are passed over", async () => {
   expect((await callModel(callOf(says([...garbage, ...text("0", "Hi"), finish])))).content).toBe("Hi");
   for (const content of [undefined, 7, garbage]) {
     const model = { ...says([]), doGenerate: async () => ({ content, finishReason: 7, usage: "none" }) as never };
-    expect(await callModel(callOf(model, { streaming: false }))).toEqual({
-      content: "",
-      toolCalls: [],
-      usage: {},
-      finishReason: "other",
-    });
+    const error = await modelErrorOf(callModel(callOf(model, { streaming: false })));
+    expect(error).toMatchObject({ code: "model_answer_empty", retryable: true });
   }
 });
 

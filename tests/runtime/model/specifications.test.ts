@@ -39,7 +39,7 @@ const messages: readonly Message[] = [
 ];
 
 async function promptOf(version: Version) {
-  const model = says([finish], { version, provider: "test.responses" });
+  const model = says([...text("0", "Hi"), finish], { version, provider: "test.responses" });
   await callModel(callOf(model, { messages }));
   return JSON.parse(JSON.stringify(model.calls[0]?.prompt)) as readonly { readonly content: unknown }[];
 }
@@ -187,7 +187,7 @@ test("files of an answer are read in the form of each version", async () => {
 
 describe("settings", () => {
   const sent = async (options: object, more: Parameters<typeof says>[1] = {}) => {
-    const model = says([finish], more);
+    const model = says([...text("0", "Hi"), finish], more);
     await callModel(callOf(model, options));
     const { prompt: _prompt, abortSignal: _signal, ...rest } = only(model.calls);
     return rest;

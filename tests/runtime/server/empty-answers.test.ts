@@ -35,6 +35,25 @@ test("it is not sent back for another shape", async () => {
   expect(error.failure?.code).toBe("model_answer_empty");
 });
 
+test.each(["other", "error"] as const)(
+  "an empty answer with the finish reason %s is asked for again",
+  async (finishReason) => {
+    const empty = { thinking: "Let me see", usage, finishReason };
+    const on = await stage();
+    const server = await on.start({
+      script: [empty, "Four.", empty, empty],
+      modelMaxRetries: 1,
+      modelRetryBackoffMs: 0,
+    });
+    const answered = await on.end(server.ask("What is 2+2?"));
+    expect((await on.end(answered.result)).text).toBe("Four.");
+    const request = await on.end(server.ask("Again?"));
+    const error = await failureOf(on.end(request.result));
+    expect(error.failure).toMatchObject({ code: "model_answer_empty", retryable: true });
+    expect((await eventsOf(request)).filter(({ kind }) => kind === "llm_retried")).toHaveLength(1);
+  },
+);
+
 test.each([
   ["an empty answer that the model ended itself", { text: "" }, ""],
   ["an answer with words that was cut", { text: "Fo", finishReason: "length" }, "Fo"],
