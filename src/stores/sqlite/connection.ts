@@ -1,3 +1,4 @@
+import { statSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { DatabaseSync } from "node:sqlite";
 import type BetterSqlite3 from "better-sqlite3";
@@ -144,4 +145,28 @@ export function dataVersion(connection: SqliteConnection): () => SqlValue | unde
   if (embedded !== undefined) return () => embedded.version();
   const statement = connection.prepare("PRAGMA data_version");
   return () => statement.get()?.[0];
+}
+
+/** The path of the file. "" when there is none. */
+export function pathOf(connection: SqliteConnection): string {
+  const [path] = connection.prepare("SELECT file FROM pragma_database_list WHERE name = 'main'").get() ?? [];
+  return String(path ?? "");
+}
+
+/**
+ * Says whether another file, or none, is at the path of the open file: what is written then is gone when the file is closed.
+ * Undefined where that cannot be known: in memory, or on a file system without inodes.
+ */
+export function missingFile(connection: SqliteConnection): (() => string | undefined) | undefined {
+  const path = connection.embedded === undefined ? pathOf(connection) : "";
+  const inodeOf = (): bigint | undefined => statSync(path, { bigint: true, throwIfNoEntry: false })?.ino;
+  const inode = path === "" ? undefined : inodeOf();
+  if (!inode) return undefined;
+  return () => {
+    try {
+      return inodeOf() === inode ? undefined : `the database file ${path} was deleted or replaced while it was open`;
+    } catch {
+      return undefined; // the folder cannot be read
+    }
+  };
 }

@@ -17,14 +17,21 @@ import type {
   TakeQuery,
   ThreadState,
 } from "../driver.ts";
-import { CorruptionError } from "../errors.ts";
+import { CorruptionError, StoreError } from "../errors.ts";
 import { refTexts, requestKey } from "../row-filter.ts";
 import { readParts } from "../row-parts.ts";
 import type { TakenThread } from "../runnable.ts";
 import type { LeaseRecord, NamedHead, StoredRow } from "../stored-records.ts";
 import { keepBlob, purgeBlobs, readBlobs, releaseBlobs } from "./blob-table.ts";
 import { Commands } from "./command-table.ts";
-import { rollback, type SqliteConnection, type SqliteStatement, type SqlValue } from "./connection.ts";
+import {
+  missingFile,
+  pathOf,
+  rollback,
+  type SqliteConnection,
+  type SqliteStatement,
+  type SqlValue,
+} from "./connection.ts";
 import { CounterTable } from "./counter-table.ts";
 import { retryBusy, translateErrors } from "./errors.ts";
 import { Feed } from "./feed.ts";
@@ -64,7 +71,7 @@ export function sqliteDriver(
   tenant: string,
   clock: Clock,
   { queries, writer }: Workers = {},
-  { group, knownThreads, take, buses }: SharedWrites = sharedWrites(connection, clock),
+  { group, knownThreads, missing, take, buses }: SharedWrites = sharedWrites(connection, clock),
 ): StoreDriver {
   const commands = new Commands(connection, tenant);
   const forks = new Forks(connection, tenant);
@@ -133,7 +140,7 @@ export function sqliteDriver(
     fields: (threadId) => retryBusy(() => threads.fields(threadId)),
     usage: (query) => retryBusy(() => readUsage(connection, tenant, query)),
     list: (query) => listThreads(connection, tenant, query, queries),
-    inspect: () => inspection.trouble(),
+    inspect: async () => missing?.() ?? (await inspection.trouble()),
 
     async remove(threadId) {
       const keptFor = await write(threadId, () => {
@@ -276,22 +283,43 @@ function attempt<Result>(decide: () => Result): Outcome<Result> {
 interface SharedWrites {
   readonly group: GroupCommit;
   readonly knownThreads: KnownThreads;
+  /** Why the file is not at its path any more. */
+  readonly missing: (() => string | undefined) | undefined;
   readonly take: DatabaseDriver["take"];
   readonly buses: LocalBuses;
 }
 
 function sharedWrites(connection: SqliteConnection, clock: Clock): SharedWrites {
-  const sql = "SELECT file FROM pragma_database_list WHERE name = 'main'";
-  const turns = new Turns(() => String(connection.prepare(sql).get()?.[0] ?? "")); // asked only where another process writes
+  const turns = new Turns(() => pathOf(connection)); // asked only where another process writes
   const knownThreads = new KnownThreads(connection);
-  const group = new GroupCommit(transactionOf(connection, knownThreads), turns);
-  return { group, knownThreads, take: takeThreads(connection, group, clock), buses: new LocalBuses() };
+  const missing = missingFile(connection);
+  const group = new GroupCommit(transactionOf(connection, knownThreads, checkOf(missing, clock)), turns);
+  return { group, knownThreads, missing, take: takeThreads(connection, group, clock), buses: new LocalBuses() };
 }
 
-function transactionOf(connection: SqliteConnection, knownThreads: KnownThreads): Transaction {
+const CHECK_MS = 1000;
+
+/** Throws when the file is missing. Looks once a second at most. */
+function checkOf(missing: SharedWrites["missing"], clock: Clock): () => void {
+  let last = clock();
+  return () => {
+    const now = clock();
+    if (missing === undefined || Math.abs(now - last) < CHECK_MS) return;
+    const trouble = missing();
+    if (trouble === undefined) last = now;
+    else
+      throw new StoreError({
+        code: "store_failed",
+        message: `Nothing is stored: ${trouble}. Restore it, or start again.`,
+      });
+  };
+}
+
+function transactionOf(connection: SqliteConnection, knownThreads: KnownThreads, check: () => void): Transaction {
   const run = connection.embedded?.transaction ?? fileTransaction(connection);
   return (work) => {
     try {
+      check();
       return run(work);
     } catch (error) {
       knownThreads.clear();
