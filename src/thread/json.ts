@@ -90,7 +90,12 @@ function copyArray(value: readonly unknown[], trail: Trail): JsonValue[] {
 }
 
 function copyRecord(value: object, trail: Trail): { [key: string]: JsonValue } {
-  if (!isPlainObject(value)) throw notJson(trail, `is ${describe(value)}; pass plain data instead`);
+  if (!isPlainObject(value)) {
+    const instead = ArrayBuffer.isView(value)
+      ? 'base64 text, in a message { type: "file", mediaType, data: { base64 } },'
+      : "plain data";
+    throw notJson(trail, `is ${describe(value)}; pass ${instead} instead`);
+  }
   if (Object.getOwnPropertySymbols(value).length > 0) throw notJson(trail, "has a symbol key");
   const copy: { [key: string]: JsonValue } = {};
   for (const key of Object.keys(value)) {

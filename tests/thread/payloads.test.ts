@@ -104,7 +104,7 @@ describe("a payload refuses, with the path,", () => {
     ["a symbol key", { [Symbol("k")]: 1 }, "payload.at[0].it", "symbol key"],
     ["a date", new Date(0), "payload.at[0].it", "an instance of Date"],
     ["a map", new Map(), "payload.at[0].it", "an instance of Map"],
-    ["bytes", new Uint8Array(2), "payload.at[0].it", "an instance of Uint8Array"],
+    ["bytes", new Uint8Array(2), "payload.at[0].it", "an instance of Uint8Array; pass base64 text"],
     ["a boxed text", Object("x"), "payload.at[0].it", "an instance of String"],
     ["an error", new TypeError("x"), "payload.at[0].it", "an instance of TypeError"],
     ["a promise", Promise.resolve(1), "payload.at[0].it", "an instance of Promise"],
