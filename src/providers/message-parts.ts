@@ -208,10 +208,14 @@ const FILE_TYPES = {
 /** An API, or a package of the AI SDK for it. */
 export type FileTaker = ProviderApi | MetadataOwner;
 
-/** Whether the file is of a type that an API takes. */
+/** Anthropic's limit for the base64 of an image. */
+const MAX_IMAGE = 5 * 1024 * 1024;
+
+/** Whether the file is of a type and size that an API takes. */
 function takesFile(part: FileContentPart, api: FileTaker): boolean {
   const type = mediaTypeOf(part);
   const isUrl = !("base64" in part.data);
+  if (api === "anthropic" && !isUrl && part.data.base64.length > MAX_IMAGE && familyOf(part) === "image") return false;
   // The server reads the type of an image from its URL. Only Gemini requires it in the request.
   if (isUrl && /^image(\/\*?)?$/.test(type)) return api !== "gemini";
   // OpenAI's servers download documents of many types.

@@ -236,6 +236,19 @@ describe("files that a known provider refuses for their type, which packages wou
     expect(await sentBy(provider)).toEqual(sent);
   });
 
+  test.each([
+    ["anthropic.messages", 5 * 1024 * 1024, 0],
+    ["anthropic.messages", 5 * 1024 * 1024 + 4, 1],
+    ["openai.responses", 5 * 1024 * 1024 + 4, 0],
+  ])("%s, with %d characters of an image, gets %d notes in one call", async (provider, length, notes) => {
+    const model = says([...text("0", "Hi"), finish], { provider });
+    const image = { type: "file", mediaType: "image/png", data: { base64: "A".repeat(length) } } as const;
+    const messages: readonly Message[] = [{ role: "tool", toolCallId: "c", name: "shot", content: [image] }];
+    await callModel(callOf(model, { messages }));
+    expect(model.calls).toHaveLength(1);
+    expect(JSON.stringify(model.calls[0]?.prompt).split("cannot be shown here")).toHaveLength(notes + 1);
+  });
+
   test("OpenAI is sent all if the call has its package pass them", async () => {
     const providerOptions = { openai: { passThroughUnsupportedFiles: true } };
     expect(await sentBy("openai.responses", { providerOptions })).toEqual(types);
