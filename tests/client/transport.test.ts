@@ -116,6 +116,28 @@ describe.each([6, 7] as const)("a page with the client of AI SDK %i", (version) 
     expect(JSON.stringify(tab.chat.messages.at(-1))).toContain("By train?");
   });
 
+  test.each([
+    ["a limit", { maxIterations: 1 }],
+    ["stopWhen", { stopWhen: () => true }],
+  ])("posts no more than once by itself after %s has ended the answer with a tool", async (_, config) => {
+    const clock = new HandClock();
+    const script = [{ text: ["I ", "look."], deltaDelayMs: 1, calls: [{ name: "see" }] }];
+    const server = new TestServer(agentWith(script, clock, config));
+    const [tab, other] = [tabOn(server, version), tabOn(server, version)];
+    await expect.poll(() => other.state()?.status).toBe(null);
+    const sent = tab.chat.sendMessage({ text: "Oslo?" });
+    await expect.poll(other.texts).toBe("Oslo? | I ");
+    clock.pass(5);
+    await sent;
+    for (const one of [tab, other]) {
+      await expect.poll(() => one.state()?.status).toBe("completed");
+      expect(one.chat.statuses).not.toContain("error");
+      await isAsReloaded(server, one, version);
+    }
+    await expect.poll(() => server.posts.length).toBe(3); // the message, and one post of each tab by itself
+    expect((await server.host.thread("t")).filterByKind("ai_message")).toHaveLength(3);
+  });
+
   test("decides a call in all tabs", async () => {
     const server = new TestServer(agentWith([{ calls: [{ id: "c1", name: "pay" }] }, "Paid."]));
     const [first, second] = [tabOn(server, version), tabOn(server, version)];

@@ -1,10 +1,10 @@
 import type { AgentContext, AgentOutput, AnyAgent } from "../../agent/definition/config.ts";
-import { fail } from "../../agent/definition/tool.ts";
 import { isAsk } from "../../agent/react/restore.ts";
 import { ThreadHeldError } from "../../stores/errors.ts";
 import type { Entry, Refs } from "../../thread/entry.ts";
 import { ThreadError } from "../../thread/errors.ts";
 import { copyJsonRepaired, isPlainObject, type JsonObject, readSafely } from "../../thread/json.ts";
+import { namedLane } from "../../thread/lane-operations.ts";
 import { type Content, contentText } from "../../thread/message.ts";
 import { Field } from "../../thread/messages/field.ts";
 import { toContent } from "../../thread/messages/neutral-message.ts";
@@ -17,9 +17,10 @@ import type { AgentRequest } from "../request/request.ts";
 import { RequestError } from "../request/request-error.ts";
 import { FollowedRequest } from "../server/followed-request.ts";
 import type { AskArguments, AskOptions } from "../server/options.ts";
+import { decisionsFor, isShownAnswer, waitingCalls } from "./call-decisions.ts";
 import { contentOf, type Place, type Post, placeAtEnd, placeOf, REPLY } from "./chat-place.ts";
 import { LoggedRequest } from "./logged-events.ts";
-import type { UIMessageLike, UIToolPart } from "./message.ts";
+import type { UIMessageLike } from "./message.ts";
 import { REGENERATES, userMessageId } from "./message-tree.ts";
 import { checkOwner } from "./owner.ts";
 import { toUIMessages } from "./to-ui-messages.ts";
@@ -74,8 +75,9 @@ export interface ChatTurn<Output = unknown> {
  * (`regenerate-message`). An edit and a regenerate begin a branch, and cancel a running answer first. A message whose
  * predecessor is on another branch is asked there. If the last message is the assistant's, it approves, denies and answers
  * the waiting calls, and resumes their request. The request then has the `context`, `tools` and `signal` of this post, and
- * the other options of the post that asked. When no call waits, it is a RequestError `not_waiting`. A message is asked
- * once, by its id: a repeated post streams the first request, also when that has ended.
+ * the other options of the post that asked. When no call waits, it is a RequestError `not_waiting`, except for an answer
+ * as it is in the log: its stream is only the end of its request. A message is asked once, by its id: a repeated post
+ * streams the first request, also when that has ended.
  *
  * @example
  * const host = AgentHost.create({ agent: defineAgent({ model: scriptedModel(["4"]) }), store: memoryStore() });
@@ -401,7 +403,11 @@ async function decideCalls<Agent extends AnyAgent>(
   const after = request === undefined ? 0 : await lastSeqBeforeWait(request);
   const wanted =
     request === undefined ? [] : decisionsFor(waitingCalls(await host.thread(threadId), request.id), message);
-  if (request === undefined || wanted.length === 0) throw notWaiting();
+  if (request === undefined || wanted.length === 0) {
+    const known = await shownTurn(host, threadId, message, request?.id);
+    if (known === undefined) throw notWaiting();
+    return known;
+  }
   for (const decision of wanted) {
     const { toolCallId } = decision;
     if ("output" in decision) await host.answer(threadId, toolCallId, decision.output, { by });
@@ -409,6 +415,23 @@ async function decideCalls<Agent extends AnyAgent>(
     else await host.deny(threadId, toolCallId, { by, reason: decision.reason });
   }
   return { request, after, thread: () => host.thread(threadId) };
+}
+
+/** The end of a request that has ended, for a page that has its answer, and sends it by itself as `sendAutomaticallyWhen` says. */
+async function shownTurn<Agent extends AnyAgent>(
+  host: ChatHost<Agent>,
+  threadId: string,
+  message: UIMessageLike,
+  open: string | undefined,
+): Promise<ChatTurn<AgentOutput<Agent>> | undefined> {
+  const id = idOf(message);
+  const turn = id === undefined || id === open ? undefined : await endedTurn(host, threadId, id);
+  if (turn === undefined) return undefined;
+  const thread = await turn.thread();
+  const ask = thread.filterByRef("requestId", turn.request.id).find(isAsk);
+  const answer = toUIMessages(thread, { lane: ask && namedLane(ask) }).find((one) => one.id === id);
+  if (answer === undefined || !isShownAnswer(answer, message)) return undefined;
+  return { ...turn, after: (await lastSeqBeforeWait(turn.request)) - 1 };
 }
 
 function aborted(): RequestError {
@@ -427,48 +450,6 @@ async function lastSeqBeforeWait(request: AgentRequest): Promise<number> {
   let last = 0;
   for await (const { seq } of request.events({ until: "waiting" })) last = seq;
   return last;
-}
-
-/** The calls of the request that are not decided yet. */
-function waitingCalls(thread: Thread, requestId: string): readonly UIToolPart[] {
-  const message = toUIMessages(thread, { partial: true }).findLast(
-    ({ id, role }) => role === "assistant" && id === requestId,
-  );
-  const step = message?.parts.slice(message.parts.findLastIndex(({ type }) => type === "step-start")) ?? [];
-  return step.flatMap((part) => ("toolCallId" in part && !part.providerExecuted ? [part] : []));
-}
-
-/** A decision of the user on a waiting call. */
-type Decision =
-  | { readonly toolCallId: string; readonly approved: boolean; readonly reason: string | undefined }
-  | { readonly toolCallId: string; readonly output: unknown };
-
-/** The decisions on waiting calls in a message of a browser, which may hold anything. Parts of other calls are ignored. */
-function decisionsFor(waiting: readonly UIToolPart[], { parts }: UIMessageLike): readonly Decision[] {
-  const received: readonly unknown[] = Array.isArray(parts) ? parts : [];
-  return waiting.flatMap((call) => {
-    // Several calls may have one id: the newest is meant.
-    const part = received.findLast((one) => isPlainObject(one) && one["toolCallId"] === call.toolCallId);
-    const decision = isPlainObject(part) ? decisionOn(call, part) : undefined;
-    return decision === undefined ? [] : [decision];
-  });
-}
-
-function decisionOn(call: UIToolPart, part: { readonly [key: string]: unknown }): Decision | undefined {
-  const { toolCallId } = call;
-  const { state, approval, output, errorText } = part;
-  if (call.state === "approval-requested") {
-    if (!isPlainObject(approval) || approval["id"] !== call.approval.id) return undefined;
-    const { approved, reason } = approval;
-    if (typeof approved !== "boolean") return undefined;
-    return { toolCallId, approved, reason: typeof reason === "string" ? reason : undefined };
-  }
-  if (call.state !== "input-available") return undefined;
-  if (state === "output-available" && output !== undefined) {
-    return { toolCallId, output: copyJsonRepaired(output, "output") }; // checked while it is copied
-  }
-  if (state !== "output-error" || typeof errorText !== "string") return undefined;
-  return { toolCallId, output: fail({ type: "tool_failed", message: errorText.toWellFormed() }) };
 }
 
 /**

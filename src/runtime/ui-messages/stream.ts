@@ -86,6 +86,7 @@ async function* chunksFor(
   yield { list: forClient([{ type: "start", messageId }]), ...(from >= 0 && { id: positionOf(messageId, from) }) };
   let isOver = false;
   let begun = 0;
+  let isNew = false;
   for await (const event of source.events({ until: "waiting" })) {
     const thread = READS_THREAD.has(event.kind) ? await options.thread?.() : undefined;
     if (event.kind === INTERRUPTED) return INTERRUPTED;
@@ -95,7 +96,9 @@ async function* chunksFor(
     if (isStep) begun += 1;
     if (event.seq <= after) continue;
     const given = addedTo(event, options);
-    const added = isOver ? [...given, ...(await ownMetadata(source.id, options))] : given;
+    const empty = isOver && after > 0 && !isNew ? emptyStep(messageId) : NOTHING;
+    isNew = true;
+    const added = isOver ? [...empty, ...given, ...(await ownMetadata(source.id, options))] : given;
     // Clients read nothing after an error or the end.
     const end = isOver ? chunks.findIndex(({ type }) => ENDS.has(type)) : chunks.length;
     const all = added.length === 0 ? chunks : [...chunks.slice(0, end), ...added, ...chunks.slice(end)];
@@ -113,6 +116,14 @@ async function* chunksFor(
 }
 
 const NOTHING: readonly UIChunk[] = [];
+
+/**
+ * A page that has all of the answer may send it again by itself while its last step has calls. So it gets one without. It shows
+ * a step at the next chunk that has an id.
+ */
+function emptyStep(messageId: string): readonly UIChunk[] {
+  return [{ type: "start-step" }, { type: "start", messageId }, { type: "finish-step" }];
+}
 
 /** The position of a step in an answer, which is the same in every process: a step follows when the one before is in the log. */
 function positionOf(messageId: string, step: number): string {

@@ -1,4 +1,9 @@
-import { AbstractChat as Chat7, lastAssistantMessageIsCompleteWithApprovalResponses } from "ai";
+import {
+  AbstractChat as Chat7,
+  lastAssistantMessageIsCompleteWithApprovalResponses,
+  lastAssistantMessageIsCompleteWithToolCalls,
+  type UIMessage,
+} from "ai";
 import { AbstractChat as Chat6 } from "ai-v6";
 import { AgentHost, type AnyAgent, memoryStore, type ThreadStore } from "heddle";
 import { chatHandler, type UIChatMessage } from "heddle/ai-sdk";
@@ -106,11 +111,15 @@ export class TestServer {
 /** Each word of an answer waits for the clock, except for the first. */
 export const slowly = (...text: string[]): ScriptedStep => ({ text, deltaDelayMs: 1 });
 
-export function agentWith(script: readonly ScriptedStep[], clock = new HandClock()): AnyAgent {
+export function agentWith(
+  script: readonly ScriptedStep[],
+  clock = new HandClock(),
+  config: Parameters<typeof agentOf>[1] = {},
+): AnyAgent {
   const model = scriptedModel(script, { after: clock.after });
   const pay = { inputSchema: anything, needsApproval: true, execute: () => "paid" };
   const see = { inputSchema: anything, execute: () => "seen" };
-  return agentOf([], { model, tools: { pay, see } });
+  return agentOf([], { model, tools: { pay, see }, ...config });
 }
 
 export interface Tab {
@@ -146,7 +155,9 @@ export function tabOn(server: TestServer, version: 6 | 7 = 7): Tab {
     snapshot: structuredClone,
   };
   const Chat = (version === 6 ? Chat6 : Chat7) as unknown as new (init: object) => PageChat; // what a page uses of both is PageChat
-  const sendAutomaticallyWhen = lastAssistantMessageIsCompleteWithApprovalResponses;
+  const sendAutomaticallyWhen = (options: { messages: UIMessage[] }): boolean =>
+    lastAssistantMessageIsCompleteWithToolCalls(options) ||
+    lastAssistantMessageIsCompleteWithApprovalResponses(options);
   const chat = Object.assign(new Chat({ id: "t", state, transport, sendAutomaticallyWhen }), { statuses });
   let known: FollowedState | undefined;
   const thread = followThread<UIChatMessage>({

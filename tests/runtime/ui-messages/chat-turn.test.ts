@@ -141,9 +141,11 @@ describe("a chat whose calls need approval", () => {
         code: "not_waiting",
       });
     }
-    await post(host, [user("Pay"), decided]);
+    const { message } = await post(host, [user("Pay"), structuredClone(decided)]);
     const again = await chatTurn(host, "thread_c", [user("Pay"), decided]).catch((error: unknown) => error);
-    expect(RequestError.isInstance(again)).toBe(true);
+    expect(RequestError.isInstance(again) && again.code).toBe("not_waiting");
+    const shown = await post(host, [user("Pay"), structuredClone(message)]);
+    expect(shown.message.parts).toEqual([...message.parts, { type: "step-start" }]);
     await host.stop();
   });
 });

@@ -61,7 +61,8 @@ function routesOf(host: AgentHost, options: UIStreamOptions): typeof fetch {
 interface Sdk {
   readonly AbstractChat: unknown;
   readonly DefaultChatTransport: unknown;
-  readonly lastAssistantMessageIsCompleteWithApprovalResponses: unknown;
+  readonly lastAssistantMessageIsCompleteWithApprovalResponses: (options: object) => boolean;
+  readonly lastAssistantMessageIsCompleteWithToolCalls: (options: object) => boolean;
   readonly convertToModelMessages: unknown;
   readonly validateUIMessages: unknown;
 }
@@ -88,7 +89,9 @@ function clientOf(version: 6 | 7, sdk: Sdk): ClientVersion {
         id: "thread_c",
         state,
         transport: new Transport({ api: "http://localhost/api/chat", fetch: routesOf(host, { client: version }) }),
-        sendAutomaticallyWhen: sdk.lastAssistantMessageIsCompleteWithApprovalResponses,
+        sendAutomaticallyWhen: (options: object) =>
+          sdk.lastAssistantMessageIsCompleteWithToolCalls(options) ||
+          sdk.lastAssistantMessageIsCompleteWithApprovalResponses(options),
       });
     },
     validate: (messages) => (sdk.validateUIMessages as (options: object) => Promise<unknown>)({ messages }),
@@ -96,4 +99,6 @@ function clientOf(version: 6 | 7, sdk: Sdk): ClientVersion {
   };
 }
 
-export const CLIENTS: readonly ClientVersion[] = [clientOf(6, ai6), clientOf(7, ai7)];
+export const CLIENTS: readonly ClientVersion[] = [ai6, ai7].map((sdk, index) =>
+  clientOf(index === 0 ? 6 : 7, sdk as unknown as Sdk),
+); // their types differ
