@@ -4,7 +4,8 @@ import type { Entry } from "../../thread/entry.ts";
 import { HeddleError } from "../../thread/errors.ts";
 import { type JsonObject, type JsonValue, sameJson } from "../../thread/json.ts";
 import { switchTarget } from "../../thread/lane-operations.ts";
-import type { Content } from "../../thread/message.ts";
+import type { Content, Part } from "../../thread/message.ts";
+import { contentParts, toContent } from "../../thread/messages/neutral-message.ts";
 import type { Thread } from "../../thread/thread.ts";
 import { RequestError } from "../request/request-error.ts";
 import { type MessageNode, MessageTree, pathTo, REGENERATES } from "./message-tree.ts";
@@ -89,7 +90,7 @@ type Message = Extract<Post, { type: "message" }>;
 
 /** A message with an id that the thread has. With the same content it is a repeated post, or an edit that changed nothing. */
 function placeOfKnown({ thread, tree, path }: Branches, known: readonly MessageNode[], post: Message): Place {
-  const isSame = ({ entry }: MessageNode): boolean => sameJson(contentOf(entry), post.content as JsonValue);
+  const isSame = ({ entry }: MessageNode): boolean => sameJson(postedContent(entry), post.content as JsonValue);
   const same = lastOf(known.filter(isSame), path);
   const isLast = same === path.findLast(({ role }) => role === "user");
   const answer = same && lastOf(answersTo(same), path);
@@ -165,6 +166,13 @@ function postIdOf(thread: Thread, facts: readonly JsonValue[]): string {
 export function contentOf({ payload }: Entry): JsonValue {
   const { content = "" } = payload as JsonObject; // every payload is a JSON object
   return content;
+}
+
+/** The content as a page posts it. Only an imported one has other parts and metadata of providers. */
+function postedContent(entry: Entry): JsonValue {
+  const parts = contentParts(contentOf(entry) as Content); // written by us, or read as a message
+  const posted = parts.filter(({ type }) => type === "text" || type === "file");
+  return toContent(posted.map(({ metadata: _, ...part }): Part => part)) as JsonValue; // parts are JSON
 }
 
 function messageNotFound(): RequestError {

@@ -24,7 +24,7 @@ import type { UIMessageLike } from "./message.ts";
 import { REGENERATES, userMessageId } from "./message-tree.ts";
 import { checkOwner } from "./owner.ts";
 import { toUIMessages } from "./to-ui-messages.ts";
-import { displayOf, storedDisplay } from "./user-message.ts";
+import { displayIn, displayOf } from "./user-message.ts";
 
 /** The part of an AgentHost that a chat needs. */
 export type ChatHost<Agent extends AnyAgent = AnyAgent> = Pick<AgentHost, "store"> &
@@ -322,7 +322,7 @@ function askOf(post: Post, place: Place, given: Refs | undefined): AskOptions {
   const branch = { before: before.id };
   if (again === undefined) return { refs: { ...refs, postId }, idempotencyRef: "postId", branch, ...shown };
   const repeated = { messageId: userMessageId(before), [REGENERATES]: before.id, postId };
-  const display = post.type === "message" ? post.display : storedDisplay(before);
+  const display = post.type === "message" ? post.display : displayIn(before);
   return { refs: { ...refs, ...repeated }, idempotencyRef: "postId", branch, display, ...authorOf(before) };
 }
 

@@ -2,6 +2,7 @@ import { type MutableJson, thaw, thawObject } from "../../providers/message-part
 import type { Entry } from "../../thread/entry.ts";
 import { copyJsonRepaired, isPlainObject, type JsonObject, type JsonValue, sameJson } from "../../thread/json.ts";
 import type { Author, Content } from "../../thread/message.ts";
+import { messagesFromEntries } from "../../thread/messages/to-messages.ts";
 import type { PendingCommand } from "../server/pending.ts";
 import type {
   UIChatMessage,
@@ -46,6 +47,14 @@ export function displayOf(message: UIMessageLike | undefined, content: Content):
 
 function hasFields(part: JsonObject, fields: JsonObject): boolean {
   return Object.entries(fields).every(([name, value]) => sameJson(part[name], value));
+}
+
+/** The display of an ask, or of a message that was imported. */
+export function displayIn(entry: Entry): JsonObject | undefined {
+  const { content = "", original }: JsonObject = entry.payload;
+  if (original === undefined) return storedDisplay(entry);
+  const [message] = messagesFromEntries([entry], "ui-messages", { isForPage: true }) as readonly UIMessageLike[]; // as the format has it
+  return displayOf(message, content as Content); // read as a message
 }
 
 /** The display that an ask has stored. */

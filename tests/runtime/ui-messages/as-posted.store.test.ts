@@ -1,7 +1,7 @@
 import type { UIMessage } from "ai";
 import fc from "fast-check";
-import { AgentHost, memoryStore, type ThreadStore } from "heddle";
-import { chatTurn, toUIMessages, type UIMessageLike } from "heddle/ai-sdk";
+import { AgentHost, memoryStore, Thread, type ThreadStore } from "heddle";
+import { chatTurn, messageSiblings, toUIMessages, type UIMessageLike } from "heddle/ai-sdk";
 import { sqliteStore } from "heddle/sqlite";
 import { describe, expect, test } from "vitest";
 import { fastFile } from "../../support/temp-folder.ts";
@@ -99,6 +99,26 @@ describe.each([
     expect(last).toEqual(message); // the page of the post is another one: the thread is the truth
     const changed = { ...edited, parts: [{ type: "text", text: "There?" }] };
     expect((await reloaded(store, [changed], { messageId: "m1" }))[0]).toEqual(changed);
+  });
+
+  test.each([
+    ["a regenerate of its answer", { trigger: "regenerate-message", messageId: "a1" }],
+    ["an edit that changes nothing", {}],
+  ])("comes back as it was imported after %s, whatever parts and metadata it has", async (_, options) => {
+    await fc.assert(
+      fc.asyncProperty(posted, async (message) => {
+        const store = open();
+        const answer = { id: "a1", role: "assistant", parts: [{ type: "text", text: "4" }] };
+        await store.save(Thread.fromMessages([message, answer], { id: "t", format: "ui-messages" }));
+        const [first, ...others] = await reloaded(store, [message], { messageId: message.id, ...options });
+        expect([first, others.length]).toEqual([message, 1]);
+        const thread = await store.load("t");
+        const siblings = thread && messageSiblings(thread);
+        expect(Object.values(siblings ?? {})).toMatchObject([{ index: 1, count: 2 }]);
+        expect(siblings).not.toHaveProperty([message.id]);
+      }),
+      { numRuns: 40 },
+    );
   });
 
   test("has an author from the server only, and no model is shown more than its content", async () => {
