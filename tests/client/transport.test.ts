@@ -138,6 +138,27 @@ describe.each([6, 7] as const)("a page with the client of AI SDK %i", (version) 
     expect((await server.host.thread("t")).filterByKind("ai_message")).toHaveLength(3);
   });
 
+  test("shows that its thread was deleted, while an answer is streamed and when none is", async () => {
+    const clock = new HandClock();
+    const server = new TestServer(agentWith(["Four.", slowly("One ", "two ", "three.")], clock));
+    const [first, second] = [tabOn(server, version), tabOn(server, version)];
+    await first.chat.sendMessage({ text: "2+2?" });
+    await expect.poll(second.texts).toBe("2+2? | Four.");
+    await expect.poll(() => second.state()?.status).toBe("completed");
+    await server.store.delete("t");
+    for (const { chat, state } of [first, second]) {
+      await expect.poll(() => [chat.messages, state()?.status]).toEqual([[], null]);
+    }
+    const sent = first.chat.sendMessage({ text: "Count." });
+    await expect.poll(second.texts).toBe("Count. | One ");
+    await server.store.delete("t");
+    clock.pass(5);
+    await sent;
+    for (const { chat, state } of [first, second]) {
+      await expect.poll(() => [chat.messages, state()?.status]).toEqual([[], null]);
+    }
+  });
+
   test("decides a call in all tabs", async () => {
     const server = new TestServer(agentWith([{ calls: [{ id: "c1", name: "pay" }] }, "Paid."]));
     const [first, second] = [tabOn(server, version), tabOn(server, version)];

@@ -4,7 +4,9 @@ import type { RuntimePorts } from "../ports.ts";
 
 /** An entry that was committed to a thread, by any process. The page then loads what it shows. */
 export interface ThreadChange {
+  /** The seq of the entry. -1 when the thread was deleted. */
   readonly seq: number;
+  /** The kind of the entry, or `deleted`. */
   readonly kind: string;
   readonly requestId?: string;
 }
@@ -18,11 +20,18 @@ export interface ChangeEventsOptions {
   readonly signal: AbortSignal;
 }
 
-/** A response that sends each new entry of a thread as a server-sent event `change`, whose id is the seq. */
-export function changeEvents(store: Pick<ThreadStore, "watch">, options: ChangeEventsOptions): Response {
+/**
+ * A response that sends each new entry of a thread as a server-sent event `change`, whose id is the seq. It ends when the thread
+ * was deleted.
+ */
+export function changeEvents(
+  store: Pick<ThreadStore, "watch" | "read" | "onPosted">,
+  options: ChangeEventsOptions,
+): Response {
   const { ports, threadId, fromSeq, signal } = options;
   const left = new AbortController();
-  const ended = AbortSignal.any([signal, left.signal]);
+  const deleted = new AbortController();
+  const ended = AbortSignal.any([signal, left.signal, deleted.signal]);
   const encoder = new TextEncoder();
   const beats = heartbeats(ports);
   const body = new ReadableStream<Uint8Array>({
@@ -30,17 +39,32 @@ export function changeEvents(store: Pick<ThreadStore, "watch">, options: ChangeE
       const send = (text: string): void => {
         if (!ended.aborted) controller.enqueue(encoder.encode(text));
       };
+      const sendChange = (change: ThreadChange): void =>
+        send(`event: change\nid: ${change.seq}\ndata: ${JSON.stringify(change)}\n\n`);
       send(`${STILL_HERE}retry: 1000\n\n`);
+      let last: { readonly seq: number; readonly id?: string } = { seq: fromSeq - 1 };
+      const find = async (): Promise<void> => {
+        const { seq, id } = last;
+        if (seq < 0) return;
+        for await (const entry of store.read(threadId, { fromSeq: seq, toSeq: seq }))
+          if (id === undefined || entry.id === id) return;
+        sendChange({ seq: -1, kind: "deleted" }); // from here on, the page wants all entries of another thread with this id
+        deleted.abort();
+      };
+      const look = (): void => void find().catch(() => undefined);
+      const end = store.onPosted(threadId, look); // also after a deletion
+      look();
       void (async () => {
         try {
-          for await (const { seq, kind, refs } of store.watch(threadId, { fromSeq, signal: ended })) {
+          for await (const { id, seq, kind, refs } of store.watch(threadId, { fromSeq, signal: ended })) {
             const { requestId } = refs;
-            const change: ThreadChange = { seq, kind, ...(requestId !== undefined && { requestId }) };
-            send(`event: change\nid: ${seq}\ndata: ${JSON.stringify(change)}\n\n`);
+            last = { seq, id };
+            sendChange({ seq, kind, ...(requestId !== undefined && { requestId }) });
           }
         } catch {
           // The page connects again, with the id of the last event.
         } finally {
+          end();
           beats.end();
           if (!left.signal.aborted) controller.close();
         }

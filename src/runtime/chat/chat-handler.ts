@@ -6,6 +6,7 @@ import { HeddleError } from "../../thread/errors.ts";
 import { httpStatusOf } from "../../thread/http-status.ts";
 import type { JsonObject } from "../../thread/json.ts";
 import { checkName, type OptionNames } from "../../thread/options.ts";
+import { Thread } from "../../thread/thread.ts";
 import { ignoreErrorsOf } from "../callbacks.ts";
 import type { AgentHost } from "../host/agent-host.ts";
 import { checkBy, checkFrom1, checkFunctions, checkStreamOptions, checkUIOptions } from "../option-names.ts";
@@ -219,8 +220,10 @@ async function shown(
   namesClient = false,
 ): Promise<ShownThread> {
   const pending = await host.pending(threadId); // before the thread: a message that begins now is in one of them
-  const thread = await host.thread(threadId, { whole: true });
-  const { status = null, title = null } = (await infoOf(host.store, threadId)) ?? {};
+  const held = await host.thread(threadId, { whole: true });
+  const { status = null, title = null, rev = 0 } = (await infoOf(host.store, threadId)) ?? {};
+  // A process may hold a thread for some time after it was deleted.
+  const thread = held.rev <= rev ? held : ((await host.store.load(threadId)) ?? Thread.create({ id: threadId }));
   const openAnswer = namesClient && status === "waiting" ? true : undefined;
   const messages = toUIMessages(thread, { client, onError, sendReasoning, metadata, openAnswer });
   const queued = queuedMessages(pending).filter(({ id }) => messages.every((message) => message.id !== id));

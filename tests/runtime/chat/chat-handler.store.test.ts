@@ -478,6 +478,30 @@ describe("a wrong option of a chat handler is refused", () => {
   });
 });
 
+const opening =
+  <Place>(open: (place: Place) => ThreadStore, place: Place) =>
+  () =>
+    open(place);
+
+test.each([
+  ["memory", () => opening((store) => store, memoryStore())],
+  ["SQLite", () => opening(sqliteStore, fastFile())],
+  ["Postgres", () => opening(openStore, { tenant: randomUUID() })],
+])("events end when another process deletes the thread, and begin anew, on %s", async (_name, place) => {
+  const open = place();
+  const chat = chatOn({ store: open() });
+  await send(chat, [user("m1", "2+2?")]);
+  const [followed, late] = [await chat.get("t/events?fromSeq=2"), (await chat.get("t/events?fromSeq=1")).clone()];
+  expect(await changes(late, 1)).toMatchObject([{ seq: 1 }]);
+  await open().delete("t");
+  expect(await followed.text()).toContain('event: change\nid: -1\ndata: {"seq":-1,"kind":"deleted"}\n\n');
+  expect(await changes(await chat.get("t/events?fromSeq=2"), 1)).toEqual([{ seq: -1, kind: "deleted" }]); // it was away
+  expect(await (await chat.get("t/messages")).json()).toMatchObject({ messages: [], status: null, nextSeq: 0 });
+  const again = await chat.get("t/events", { headers: { "last-event-id": "-1" } });
+  await chatOn({ store: open() }).host.ask("t", "3+3?");
+  expect(await changes(again, 1)).toMatchObject([{ seq: 0 }]);
+});
+
 /** The first changes of a stream of events. */
 async function changes({ body }: Response, count: number): Promise<readonly ThreadChange[]> {
   const found: ThreadChange[] = [];
