@@ -116,7 +116,7 @@ export function toUIMessages(thread: Thread, options: ToUIMessagesOptions = {}):
   let shownTo = -1;
   const flush = (): void => {
     const taken = others.length === 0 ? [] : messagesFromEntries(others, "ui-messages", { isForPage: true });
-    messages.push(...(taken as UIChatMessage[]).map(withExpired)); // as the format has it
+    messages.push(...(taken as UIChatMessage[]).map(withUndecided)); // as the format has it
     others = [];
   };
   const entries = [...laneEntries(thread.toArray({ partial: true }), { lane: checkLane(lane), base: thread.base })];
@@ -209,14 +209,18 @@ function messageOf(
   return [{ id, role: "assistant", parts, ...(metadata && { metadata }) }];
 }
 
-/** No request waits for an approval that was imported, so the page must not offer it. */
-function withExpired(message: UIChatMessage): UIChatMessage {
+/** No request waits for an approval that was imported, so the page must not offer it. No person has denied it. */
+function withUndecided(message: UIChatMessage): UIChatMessage {
   const isOpen = (part: UIPart): boolean => "state" in part && part.state === "approval-requested";
   if (!message.parts?.some(isOpen)) return message;
   const parts = message.parts.map((part): UIPart => {
     if (!("state" in part) || part.state !== "approval-requested") return part;
-    const approval = { ...part.approval, approved: false, reason: "The approval has expired." } as const;
-    return { ...part, state: "output-denied", approval };
+    const { approval: _, ...call } = part;
+    return {
+      ...call,
+      state: "output-error",
+      errorText: "This call was imported before it was decided. It has not run.",
+    };
   });
   return { ...message, parts };
 }

@@ -161,18 +161,20 @@ test.each(CLIENTS)(
   },
 );
 
-test("an approval that was imported is shown as expired, and exported as it was", () => {
-  const approval = { id: "a1" };
-  const part = { type: "tool-pay", toolCallId: "c1", state: "approval-requested", input: { n: 1 }, approval };
-  const list = [{ id: "m1", role: "assistant", parts: [{ type: "step-start" }, part] }];
-  const thread = Thread.fromMessages(list, { format: "ui-messages" });
-  expect(toUIMessages(thread)[0]?.parts[1]).toEqual({
-    ...part,
-    state: "output-denied",
-    approval: { id: "a1", approved: false, reason: "The approval has expired." },
-  });
-  expect(thread.toMessages({ format: "ui-messages" })).toEqual(list);
-});
+test.each(CLIENTS)(
+  "an approval that was imported is no denial, and exported as it was, in AI SDK $version",
+  async (client) => {
+    const [base, approval] = [{ type: "tool-pay", toolCallId: "c1", input: { n: 1 } } as const, { id: "a1" }];
+    const open = { ...base, state: "approval-requested", approval };
+    const list = [{ id: "m1", role: "assistant", parts: [{ type: "step-start" }, open] }];
+    const thread = Thread.fromMessages(list, { format: "ui-messages" });
+    const shown = toUIMessages(thread, { client: client.version });
+    const errorText = "This call was imported before it was decided. It has not run.";
+    expect(shown[0]?.parts[1]).toEqual({ ...base, state: "output-error", errorText });
+    await client.validate(shown);
+    expect(thread.toMessages({ format: "ui-messages" })).toEqual(list);
+  },
+);
 
 test("a partly loaded message is left to the stream where a client of AI SDK 6 would add to it", async () => {
   const store = memoryStore();

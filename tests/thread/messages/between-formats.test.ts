@@ -14,16 +14,17 @@ const result = (toolCallId: string, output: object) => {
 function asUI(list: readonly object[]): readonly UIMessage[] {
   const thread = Thread.fromMessages([{ role: "user", content: "Go" }, ...list], { format: "model-messages" });
   const messages = thread.toMessages({ format: "ui-messages" }) as unknown as UIMessage[];
-  expect(toUIMessages(thread)).toEqual(messages.map(withExpiredApprovals));
+  expect(toUIMessages(thread)).toEqual(messages.map(withUndecided));
   return messages;
 }
 
-/** No process waits for an approval that was imported, so a page shows it as denied. */
-function withExpiredApprovals(message: UIMessage): UIMessage {
+/** No process waits for an approval that was imported, so a page shows that it has not run. */
+function withUndecided(message: UIMessage): UIMessage {
   const parts = message.parts.map((part) => {
     if (!("state" in part) || part.state !== "approval-requested") return part;
-    const approval = { ...part.approval, approved: false, reason: "The approval has expired." };
-    return { ...part, state: "output-denied", approval } as UIMessage["parts"][number];
+    const { approval: _, ...open } = part;
+    const errorText = "This call was imported before it was decided. It has not run.";
+    return { ...open, state: "output-error", errorText } as UIMessage["parts"][number];
   });
   return { ...message, parts };
 }
