@@ -68,9 +68,7 @@ export function messageBody(message: Field): Field {
   const { reasoning, toolInvocations, tool_calls, toolCalls } = message.object;
   const isForeign = tool_calls !== undefined || toolCalls !== undefined;
   const isText = typeof content.value === "string" || (!content.isPresent && toolInvocations !== undefined);
-  if (isForeign || !isText) {
-    throw parts.error("must be a list of parts, or content must be text. Else pass the format of the list");
-  }
+  if (isForeign || !isText) throw parts.error("must be a list of parts where content is not text");
   if (reasoning === undefined && toolInvocations === undefined) return content;
   return new Field(earlyParts(message), parts.path);
 }

@@ -85,8 +85,8 @@ function isOfResponses({ role, type, content }: JsonObject): boolean {
 }
 
 function isOfGemini({ role, parts }: JsonObject): boolean {
-  const types = typesIn(parts);
-  return types.length > 0 && (role === "model" || types.every((type) => type === undefined));
+  if (!Array.isArray(parts) || parts.length === 0) return false;
+  return role === "model" || parts.every((part) => isPlainObject(part) && part["type"] === undefined);
 }
 
 function typesIn(parts: JsonValue | undefined): readonly (JsonValue | undefined)[] {

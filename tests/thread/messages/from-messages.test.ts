@@ -259,10 +259,14 @@ test("a malformed part is refused with its place", () => {
     ["model-messages", { role: "user", content: [{ type: "file", mediaType: "a/b" }] }, "content[0]"],
     ["model-messages", { role: "tool", content: [{ type: "tool-result", toolCallId: "c1" }] }, "content[0].toolName"],
     ["ui-messages", { role: "user", content: 1 }, "parts"],
+    ["ui-messages", { id: "a", role: "assistant" }, "parts"],
+    ["ui-messages", { role: "user", parts: [null] }, "parts[0]"],
     ["neutral", { role: "user", content: [{ type: "file", mediaType: "a/b", data: {} }] }, "content[0].data"],
   ];
   for (const [format, message, path] of broken) {
-    expect(refusal([message], format)).toMatchObject({ code: "invalid_message", path: `messages[0].${path}` });
+    const error = refusal([message], format);
+    expect(error).toMatchObject({ code: "invalid_message", path: `messages[0].${path}` });
+    expect(error.message).not.toMatch(/format/);
   }
 });
 
