@@ -127,7 +127,7 @@ export type NotePayload = InLane & {
   readonly cut?: { readonly seq: number; readonly characters: number };
   /** Messages of a page that a loop of the user has saved, in place of those that these entries make. */
   readonly shown?: JsonObject;
-  /** The title that a host made for the thread. `call` is the record of its model call. */
+  /** The title that a host made for the thread, or that a person gave. `call` is the record of the model call of a host. */
   readonly title?: string;
   /** Two cuts with one opId are the same one. */
   readonly opId?: string;

@@ -138,6 +138,24 @@ describe.each([6, 7] as const)("a page with the client of AI SDK %i", (version) 
     expect((await server.host.thread("t")).filterByKind("ai_message")).toHaveLength(3);
   });
 
+  test("shows the title that another tab gave, also while an answer is streamed", async () => {
+    const clock = new HandClock();
+    const server = new TestServer(agentWith(["Four.", slowly("One ", "two.")], clock));
+    const [first, second] = [tabOn(server, version), tabOn(server, version)];
+    await first.chat.sendMessage({ text: "2+2?" });
+    await expect.poll(() => second.state()?.status).toBe("completed");
+    await first.thread.rename("Sums");
+    for (const { state } of [first, second]) await expect.poll(() => state()?.title).toBe("Sums");
+    const sent = first.chat.sendMessage({ text: "Count." });
+    await expect.poll(second.texts).toBe("2+2? | Four. | Count. | One ");
+    await first.thread.rename("Numbers");
+    clock.pass(5);
+    await sent;
+    for (const { state } of [first, second]) await expect.poll(() => state()?.title).toBe("Numbers");
+    await isAsReloaded(server, second, version);
+    expect(first.texts()).toBe("2+2? | Four. | Count. | One two.");
+  });
+
   test("shows that its thread was deleted, while an answer is streamed and when none is", async () => {
     const clock = new HandClock();
     const server = new TestServer(agentWith(["Four.", slowly("One ", "two ", "three.")], clock));

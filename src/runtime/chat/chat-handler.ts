@@ -194,9 +194,12 @@ async function serve<Agent extends AnyAgent>(
     case "deny":
       await host.deny(threadId, call(), decision);
       return new Response(null, { status: 204 });
-    case "rename":
-      await host.store.append(threadId, [], { create: false, metadata: { title: requiredText(body, "title") } });
+    case "rename": {
+      const metadata = { title: requiredText(body, "title") };
+      // An entry, so that other pages get a change.
+      await host.store.append(threadId, { kind: "note", payload: metadata }, { create: false, metadata });
       return new Response(null, { status: 204 });
+    }
     case "answer":
       await host.answer(threadId, call(), body["output"], { by });
       return new Response(null, { status: 204 });
