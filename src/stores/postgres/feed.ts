@@ -83,26 +83,33 @@ export async function readChangedThreads(scope: Scope, after: string | undefined
   ];
   const [afterRows, openRows] = isNew(sql`e`);
   const [afterItems, openItems] = isNew(sql`f`);
+  const none = sql`'{}'::text[]`;
   const ids =
     after === undefined
-      ? sql`'{}'::text[]`
+      ? none
       : sql`array(
           select t.id from (
             select e.thread from ${tables.entries} e where ${afterRows ?? sql``}
             union select e.thread from ${tables.entries} e where ${openRows ?? sql``}
           ) as e join ${tables.threads} t on t.key = e.thread
-          union select f.thread from ${tables.feedItems} f where ${afterItems ?? sql``}
+        )`;
+  const items =
+    after === undefined
+      ? none
+      : sql`array(
+          select f.thread from ${tables.feedItems} f where ${afterItems ?? sql``}
           union select f.thread from ${tables.feedItems} f where ${openItems ?? sql``}
         )`;
   const isWithheld = (table: Query) =>
     sql`${table}.tenant = ${tenant} and ${table}.xid >= pg_snapshot_xmin(pg_current_snapshot())`;
   const [found] = await sql<ChangedThreadColumns[]>`
-    select pg_current_snapshot()::text as position, to_json(${ids})::text as ids, to_json(array(
+    select pg_current_snapshot()::text as position, to_json(${ids} || i.items)::text as ids, to_json(array(
       select distinct c.thread from ${tables.commands} c where c.tenant = ${tenant} and c.done_at is null
-    ))::text as posted_ids, (
+    ) || i.items)::text as posted_ids, (
       exists (select from ${tables.entries} e where ${isWithheld(sql`e`)})
       or exists (select from ${tables.feedItems} f where ${isWithheld(sql`f`)})
-    ) as is_feed_behind`;
+    ) as is_feed_behind
+    from (select ${items} as items) i`; // the commands of a deleted thread are gone
   if (found === undefined) throw new Error("The look at the changes has no answer."); // a select without a table has one row
   return {
     threadIds: JSON.parse(found.ids) as readonly string[],

@@ -18,7 +18,7 @@ function looker(tenant: string) {
   return async () => {
     const found = await readChangedThreads(scope, position);
     position = found.position;
-    return { ids: found.threadIds.toSorted(), isFeedBehind: found.isFeedBehind };
+    return { ids: found.threadIds.toSorted(), postedIds: found.postedIds, isFeedBehind: found.isFeedBehind };
   };
 }
 
@@ -34,13 +34,23 @@ test("a look names each thread that changed since the one before, also while ano
   await blocker`begin`;
   await blocker`select pg_current_xact_id()`;
   await store.append("a", {});
-  expect(await look()).toEqual({ ids: ["a"], isFeedBehind: true });
-  expect(await look()).toEqual({ ids: [], isFeedBehind: true });
+  expect(await look()).toMatchObject({ ids: ["a"], isFeedBehind: true });
+  expect(await look()).toMatchObject({ ids: [], isFeedBehind: true });
   await store.append("b", {});
-  expect(await look()).toEqual({ ids: ["b"], isFeedBehind: true });
+  expect(await look()).toMatchObject({ ids: ["b"], isFeedBehind: true });
   await blocker`rollback`;
   blocker.release();
   expect((await look()).ids).toEqual([]);
+});
+
+test("a look names a thread that was deleted, also as one whose commands have changed", async () => {
+  const store = openStore({ tenant: "gone" });
+  const look = looker("gone");
+  await store.append("t", {});
+  await look();
+  await store.delete("t");
+  expect(await look()).toMatchObject({ ids: ["t"], postedIds: ["t"] });
+  expect(await look()).toMatchObject({ ids: [], postedIds: [] });
 });
 
 test("a look names a thread whose transaction began before the look before and was committed after it", async () => {
