@@ -145,7 +145,7 @@ async function packageCounts(): Promise<readonly Count[]> {
   const { files, bytes } = await packedFiles();
   return [
     { what: "files in the tarball", measured: files, limit: 250 },
-    { what: "tarball, unpacked", measured: bytes / 1e6, limit: 4.4, unit: "MB" },
+    { what: "tarball, unpacked", measured: bytes / 1e6, limit: 4.5, unit: "MB" },
   ];
 }
 

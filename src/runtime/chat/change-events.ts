@@ -30,8 +30,7 @@ export function changeEvents(
 ): Response {
   const { ports, threadId, fromSeq, signal } = options;
   const left = new AbortController();
-  const deleted = new AbortController();
-  const ended = AbortSignal.any([signal, left.signal, deleted.signal]);
+  const ended = AbortSignal.any([signal, left.signal]);
   const encoder = new TextEncoder();
   const beats = heartbeats(ports);
   const body = new ReadableStream<Uint8Array>({
@@ -49,7 +48,7 @@ export function changeEvents(
         for await (const entry of store.read(threadId, { fromSeq: seq, toSeq: seq }))
           if (id === undefined || entry.id === id) return;
         sendChange({ seq: -1, kind: "deleted" }); // from here on, the page wants all entries of another thread with this id
-        deleted.abort();
+        left.abort();
       };
       const look = (): void => void find().catch(() => undefined);
       const end = store.onPosted(threadId, look); // also after a deletion
@@ -66,9 +65,9 @@ export function changeEvents(
         } finally {
           end();
           beats.end();
-          if (!left.signal.aborted) controller.close();
+          controller.close();
         }
-      })();
+      })().catch(() => undefined); // the page has left, so the stream is closed
     },
     pull: beats.begin,
     cancel: () => left.abort(),

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { AgentHost, defineAgent, type ThreadStore } from "heddle";
+import { AgentHost, defineAgent, type Refs, type ThreadStore } from "heddle";
 import { type ChatHandler, chatHandler } from "heddle/ai-sdk";
 import { sqliteStore } from "heddle/sqlite";
 import { type ScriptedStep, scriptedModel } from "heddle/testing";
@@ -42,12 +42,15 @@ function node(store: ThreadStore, asked: readonly string[]): ChatHandler {
     systemPrompt: (context: Context | undefined) => `In ${context?.city}.`,
   });
   const warn = () => undefined;
-  const context = () => ({ city: "Rome" });
+  const context = (_: string, { city }: Refs): Context => ({ city: String(city) }); // of an ask of another process
   const host = AgentHost.create({ agent, store, warn, context });
   onTestFinished(() => host.stop());
   const ask = (_: Request, body: { readonly [name: string]: unknown }) => ({
     ...(asked.includes("model") && { model: "large" }),
-    ...(asked.includes("context") && { context: { city: String(body["city"]) } }),
+    ...(asked.includes("context") && {
+      context: { city: String(body["city"]) },
+      refs: { city: String(body["city"]) },
+    }),
   });
   return chatHandler({ host, authorize: () => true, ask: ask as never }); // a page may also leave out the context
 }
