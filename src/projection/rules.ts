@@ -48,6 +48,8 @@ export interface ProjectionRules extends LaneRules {
   readonly joinsPauses: boolean;
   /** A user message with an author begins with the name. Before, the field `author` meant nothing. */
   readonly showsAuthors: boolean;
+  /** A window that cuts a request may leave out older steered messages. Before, all of them had to fit. */
+  readonly cutsSteered: boolean;
 }
 
 const RULES: { readonly [Name in ProjectorName]: ProjectionRules } = {
@@ -57,6 +59,7 @@ const RULES: { readonly [Name in ProjectorName]: ProjectionRules } = {
     readsDeveloper: false,
     joinsPauses: false,
     showsAuthors: false,
+    cutsSteered: false,
     followsOrigins: false,
     ignoresMalformed: false,
     cutsAnswers: false,
@@ -72,6 +75,7 @@ const RULES: { readonly [Name in ProjectorName]: ProjectionRules } = {
     readsDeveloper: true,
     joinsPauses: true,
     showsAuthors: true,
+    cutsSteered: true,
     ...LANE_RULES,
     countsReasoningData: true,
     keepsRunningThinking: true,

@@ -60,7 +60,7 @@ function counting(reads: Reads) {
 }
 
 const place = { seq: 0, index: undefined, open: 0, position: 0 };
-const refers = { callId: undefined, requestId: undefined, fingerprint: undefined };
+const refers = { callId: undefined, requestId: undefined, fingerprint: undefined, isSteered: false };
 const naming = (count: number, reads: Reads) => {
   const calls = of(count, (n) => watched({ id: `c${n}`, name: "look", arguments: {} }, reads));
   const item = {

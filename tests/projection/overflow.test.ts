@@ -1,5 +1,5 @@
-import { type ContextPolicyInput, type EntryInput, project, type ToolSpec } from "heddle";
-import { assistant, toolCall, toolResult, user } from "heddle/testing";
+import { type ContextPolicyInput, type EntryInput, explain, project, type ToolSpec } from "heddle";
+import { assistant, summary, toolCall, toolResult, user } from "heddle/testing";
 import { describe, expect, test } from "vitest";
 import { given, refusalOf } from "./given.ts";
 
@@ -41,12 +41,22 @@ describe("what has to be shown and does not fit", () => {
     const of = (entries: readonly EntryInput[], system = "Be kind.") =>
       refusalOf(() => project({ thread: given(...entries), policy: small, system })).message;
     expect(of([user("hi")], long)).toContain("The largest part is system: 260 tokens.");
-    expect(
-      of([user("hi"), { kind: "summary", payload: { fromSeq: 0, toSeq: 0, content: long } }, user("so?")]),
-    ).toContain("The largest part is summary: 268 tokens.");
+    expect(of([user("hi"), summary(0, 0, long), user("x".repeat(500))])).toContain(
+      "The largest part is summary: 268 tokens.",
+    );
     expect(of([user("hi"), toolCall("a", "look", {}), toolResult("a", "look", long)])).toContain(
       "The largest part is newest:",
     );
+  });
+
+  test("is never a summary alone: it is left out of the call, and explained", () => {
+    const thread = given(user("hi"), summary(0, 0, long), user("so?"));
+    const { messages, meta } = project({ thread, policy: small });
+    expect(messages).toEqual([{ role: "user", content: "so?" }]);
+    expect(meta).toMatchObject({ summaryUsed: false, budget: { summary: 0, available: 100 } });
+    expect(meta.view.summarySeq).toBeUndefined();
+    expect(explain({ thread, policy: small })[1]).toMatchObject({ status: "cut", rule: "before_window", tokens: 268 });
+    expect(refusalOf(() => project({ thread, policy: small, rules: "heddle/1" })).code).toBe("budget_overflow");
   });
 
   test("comes with the hint to shrink results only where there are some", () => {

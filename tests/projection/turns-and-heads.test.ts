@@ -1,7 +1,7 @@
 import type { EntryInput } from "heddle";
 import { assistant, summary, toolCall, toolResult, user } from "heddle/testing";
 import { describe, expect, test } from "vitest";
-import { ai, shown, told } from "./given.ts";
+import { ai, refusalOf, shown, told } from "./given.ts";
 
 const of = (requestId: string) => ({ refs: { requestId } });
 /** About a hundred tokens. */
@@ -72,6 +72,70 @@ describe("the head of a request that the window cuts", () => {
     const shownOf = (ask: string) => shown([user(ask), ...rounds(1, 8)], tight).meta;
     expect(shownOf("x".repeat(600)).messagesIncluded).toBeLessThan(shownOf("short").messagesIncluded);
     for (const ask of ["short", "x".repeat(600)]) expect(shownOf(ask).estimatedTokens).toBeLessThanOrEqual(400);
+  });
+
+  describe("with many steered messages", () => {
+    const steered = (n: number, tokens: number): EntryInput[] => [
+      ...round(n),
+      { ...ai("user", `steer ${n} ${"s".repeat(4 * tokens - 50)}`, { steer: "steer" }), ...of("r1") },
+    ];
+    const long = [user("ask", of("r1")), ...[1, 2, 3, 4].flatMap((n) => steered(n, 80)), ...rounds(5, 6)];
+
+    test("is only the ask once they take more than half of the window", () => {
+      const some = shown([user("ask", of("r1")), ...steered(1, 80), ...steered(2, 80), ...rounds(3, 5)], tight);
+      expect(some.meta.view.headSeqs).toEqual([0, 3, 6]);
+      const many = shown(long, tight);
+      expect(many.meta.view.headSeqs).toEqual([0]);
+      expect(firstWords(told(many))).toEqual(
+        [
+          "user: ask",
+          "assistant: -> look(c4)",
+          expect.stringContaining("tool c4"),
+          "user: steer 4 sssssssssssss".slice(0, 24),
+          "assistant: -> look(c5)",
+          expect.stringContaining("tool c5"),
+          "assistant: -> look(c6)",
+          expect.stringContaining("tool c6"),
+        ].map((line) => line as string),
+      );
+    });
+
+    test("keeps them under the rules of heddle/1, which fail as soon as they do not fit", () => {
+      expect(shown([...long.slice(0, 10), ...round(5)], { ...tight, rules: "heddle/1" }).meta.view.headSeqs).toEqual([
+        0, 3, 6,
+      ]);
+      expect(refusalOf(() => shown(long, { ...tight, rules: "heddle/1" })).code).toBe("budget_overflow");
+    });
+
+    test("is only the ask where what is new does not fit beside them", () => {
+      const before = [user("ask", of("r1")), ...steered(1, 80), ...round(2)];
+      const projection = shown([...before, ...steered(3, 250)], tight);
+      expect(projection.meta.view.headSeqs).toEqual([0]);
+      expect(firstWords(told(projection)).at(-1)).toBe("user: steer 3 ssssssssss".slice(0, 24));
+    });
+
+    test("names the ask, also where messages waited for it and came before", () => {
+      const waited = [1, 2].map((n) => ({
+        ...ai("user", `waited ${n} ${"w".repeat(400)}`, { steer: "inject" }),
+        ...of("r1"),
+      }));
+      expect(firstWords(told(shown([...waited, user("ask", of("r1"))], tight)))).toHaveLength(3);
+      expect(shown([...waited, user("ask", of("r1")), ...rounds(1, 5)], tight).meta.view.headSeqs).toEqual([2]);
+    });
+
+    test("shows all of those that no call has shown, or fails", () => {
+      const follow = (tokens: number) => [
+        user("ask", of("r1")),
+        assistant("done", of("r1")),
+        ...[1, 2].map((n) => ({ ...ai("user", `${n}`.repeat(4 * tokens - 40), { steer: "follow_up" }), ...of("r1") })),
+      ];
+      expect(
+        told(shown(follow(190), tight))
+          .slice(-2)
+          .map((line) => line.slice(0, 7)),
+      ).toEqual(["user: 1", "user: 2"]);
+      expect(refusalOf(() => shown(follow(220), tight)).code).toBe("budget_overflow");
+    });
   });
 
   test("is what the turn is named by: a requestId in the payload is as good as one in the refs", () => {

@@ -50,20 +50,41 @@ export function runRenderPass<T>(
     const { policy, toolTokens } = settings;
     const measure = pending.reduce((sum, entry) => sum + measureOfEntry(entry), log.measure);
     costs.clearBefore(clearedBefore(history, policy, measure));
-    const leading = engine.leadingMessages(log.systemPrompt ?? settings.systemPrompt);
-    const fixed = { system: leading.system?.tokens ?? 0, tools: toolTokens, summary: leading.summary?.tokens ?? 0 };
-    const freeTokens = policy.maxInputTokens - policy.reserveOutputTokens - fixed.system - fixed.tools - fixed.summary;
-    const tail = { thread, engine, policy, freeTokens };
-    if (!log.complete && history.turns.openers.length === 0) throw lacksTurns(tail);
-    const { movesByWholeStep } = rulesOf(settings.rules);
-    const window = decideWindow(history, costs, policy, { freeTokens, measure, movesByWholeStep });
-    checkTail(tail, window);
-    const shrunk = window.fits || policy.overflow === "error" ? undefined : shrink(engine, window.newest, freeTokens);
-    if (!window.fits && shrunk === undefined && mustFit)
+    const all = engine.leadingMessages(log.systemPrompt ?? settings.systemPrompt);
+    const { movesByWholeStep, cutsSteered } = rulesOf(settings.rules);
+    const beside = (leading: LeadingMessages): Fitting => {
+      const fixed = { system: leading.system?.tokens ?? 0, tools: toolTokens, summary: leading.summary?.tokens ?? 0 };
+      const freeTokens =
+        policy.maxInputTokens - policy.reserveOutputTokens - fixed.system - fixed.tools - fixed.summary;
+      const tail = { thread, engine, policy, freeTokens };
+      if (!log.complete && history.turns.openers.length === 0) throw lacksTurns(tail);
+      const window = decideWindow(history, costs, policy, { freeTokens, measure, movesByWholeStep, cutsSteered });
+      checkTail(tail, window);
+      const shrunk = window.fits || policy.overflow === "error" ? undefined : shrink(engine, window.newest, freeTokens);
+      return { leading, fixed, freeTokens, window, shrunk };
+    };
+    let fitting = beside(all);
+    // All that is new comes before the summary.
+    if (!isShown(fitting) && cutsSteered && all.summary !== undefined) {
+      const bare = beside({ ...all, summary: undefined });
+      if (isShown(bare)) fitting = bare;
+    }
+    const { fixed, ...shown } = fitting;
+    const { window, shrunk, freeTokens } = shown;
+    if (!isShown(fitting) && mustFit)
       throw overflowError(engine, settings, fixed, { newest: window.newest, freeTokens, rev: thread.rev });
-    const assembly = assemble(engine, settings, leading, { ...window, shrunk: shrunk?.perEnd }, before);
-    return read({ engine, settings, thread, pending, leading, freeTokens, window, assembly, shrunk, measure });
+    const assembly = assemble(engine, settings, shown.leading, { ...window, shrunk: shrunk?.perEnd }, before);
+    return read({ engine, settings, thread, pending, ...shown, assembly, measure });
   });
+}
+
+/** A window beside the messages before the history. */
+interface Fitting extends Pick<RenderPass, "leading" | "freeTokens" | "window" | "shrunk"> {
+  readonly fixed: BudgetParts & { readonly summary: number };
+}
+
+function isShown({ window, shrunk }: Fitting): boolean {
+  return window.fits || shrunk !== undefined;
 }
 
 /** How the results of the newest block are shortened. */

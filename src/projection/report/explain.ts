@@ -185,10 +185,12 @@ function explainSummary({ engine, leading }: RenderPass, entry: Entry): EntryExp
   if (!engine.showsSummaries) return notProjectable("summaries_off");
   if (summaryReach(entry) === undefined) return notProjectable("malformed_summary");
   if (entry !== engine.history.coverage.summary) return { status: "superseded", rule: "newer_summary", tokens: 0 };
+  const tokens = engine.leadingMessages(undefined).summary?.tokens ?? 0;
+  if (leading.summary === undefined) return { status: "cut", rule: "before_window", tokens };
   return {
     status: "shown",
     rule: "summary_in_use",
-    tokens: leading.summary?.tokens ?? 0,
+    tokens,
     message: leading.system === undefined ? 0 : 1,
   };
 }

@@ -54,8 +54,8 @@ function metaOf(pass: RenderPass): ProjectionMeta {
   });
 }
 
-function viewOf({ engine, assembly, shrunk }: RenderPass, start: Block | undefined): ProjectionView {
-  const { summary } = engine.history.coverage;
+function viewOf({ engine, assembly, shrunk, leading }: RenderPass, start: Block | undefined): ProjectionView {
+  const summary = leading.summary && engine.history.coverage.summary;
   const first = start && firstItem(start);
   return Object.freeze({
     ...(first && { startSeq: first.seq }),

@@ -28,6 +28,8 @@ interface ItemPosition {
 interface ItemRefs {
   readonly callId: string | undefined;
   readonly requestId: string | undefined;
+  /** Whether the message came while its request ran, or waited for it. One that continues a request takes the place of the ask. */
+  readonly isSteered: boolean;
   /** The fingerprint of the context that the model call was shown, if recorded. */
   readonly fingerprint: string | undefined;
 }
@@ -149,11 +151,12 @@ function isPaused(payload: unknown): boolean {
 }
 
 function itemRefsOf(payload: unknown, refs: Refs): ItemRefs {
-  const { call, requestId } = isPlainObject(payload) ? payload : {};
+  const { call, requestId, steer } = isPlainObject(payload) ? payload : {};
   const fingerprint = isPlainObject(call) ? call["fingerprint"] : undefined;
   return {
     callId: text(refs["callId"]),
     requestId: text(refs["requestId"]) ?? text(requestId),
+    isSteered: steer !== undefined && steer !== "continue",
     fingerprint: text(fingerprint),
   };
 }

@@ -17,6 +17,7 @@ export class WindowCosts {
   readonly #counts = new RangeSums((index) => this.#countOf(index));
   readonly #renderedBlocks = new WeakMap<Block, Map<number, RenderedBlock>>();
   #clearedBefore = 0;
+  #headLimit = Number.POSITIVE_INFINITY;
 
   constructor(history: History, options: RenderOptions, isComplete: boolean) {
     this.#history = history;
@@ -41,6 +42,11 @@ export class WindowCosts {
     }
   }
 
+  /** Sets the most tokens that a head may take. A longer one is only the ask. */
+  limitHead(tokens: number): void {
+    this.#headLimit = tokens;
+  }
+
   changed(from: number): void {
     this.#tokens.invalidate(from);
     this.#counts.invalidate(from);
@@ -51,7 +57,7 @@ export class WindowCosts {
     const { length } = this.#history.blocks;
     let tokens = this.#tokens.between(start, length) - (this.hasGapBefore(start) ? this.placeholderTokens : 0);
     const head = this.headOf(start);
-    for (const index of head) tokens += this.renderedBlock(index, HEAD_VARIANT).tokens;
+    tokens += this.#headTokens(head);
     return tokens + (this.needsPlaceholder(start, head) ? this.placeholderTokens : 0);
   }
 
@@ -63,17 +69,26 @@ export class WindowCosts {
   }
 
   /**
-   * Returns the user blocks of the request that `start` cuts: its first message, and those sent while it ran. A block
-   * that a summary covers is included only if the turn has no answer since.
+   * Returns the user blocks of the request that `start` cuts: its ask, and those sent while it ran, unless they are
+   * too long. A block that a summary covers is included only if the turn has no answer since.
    */
   headOf(start: number): readonly number[] {
     const { blocks, turns, coverage } = this.#history;
     const users = turns.usersBefore(start);
     if (users.length === 0) return users;
-    return users.filter((index) => {
+    const head = users.filter((index) => {
       const open = blocks[index]?.open ?? -1;
       return open > coverage.edge || turns.isOpenSince(start, coverage.newestWhenCovered(open));
     });
+    if (this.#headTokens(head) <= this.#headLimit) return head;
+    const ask = users.find((index) => !isSteered(blocks[index]));
+    return head.filter((index) => index === ask);
+  }
+
+  #headTokens(head: readonly number[]): number {
+    let tokens = 0;
+    for (const index of head) tokens += this.renderedBlock(index, HEAD_VARIANT).tokens;
+    return tokens;
   }
 
   needsPlaceholder(start: number, head = this.headOf(start)): boolean {
@@ -142,6 +157,10 @@ export class WindowCosts {
     const block = this.#history.blocks[index];
     return block === undefined ? 0 : messageCount(block) + (this.hasGapBefore(index) ? 1 : 0);
   }
+}
+
+function isSteered(block: Block | undefined): boolean {
+  return block?.type === "user" && block.item.isSteered;
 }
 
 const HEAD_VARIANT: RenderVariant = { head: true };

@@ -26,10 +26,28 @@ export interface WindowBudget {
   readonly measure: number;
   /** Whether a step above 0.5 applies in full (`ProjectionRules`). */
   readonly movesByWholeStep: boolean;
+  /** Whether a long head is only the ask (`ProjectionRules`). */
+  readonly cutsSteered: boolean;
 }
 
-/** Decides where the context window starts. Pending and stored blocks give the same result. */
+/**
+ * Decides where the context window starts. Pending and stored blocks give the same result. Steered messages before the
+ * window are shown while they take at most half of it and all that is new fits beside them.
+ */
 export function decideWindow(
+  history: History,
+  costs: WindowCosts,
+  policy: ContextPolicy,
+  budget: WindowBudget,
+): ContextWindow {
+  costs.limitHead(budget.cutsSteered ? budget.freeTokens / 2 : Number.POSITIVE_INFINITY);
+  const window = windowBeside(history, costs, policy, budget);
+  if (window.fits || !budget.cutsSteered) return window;
+  costs.limitHead(0);
+  return windowBeside(history, costs, policy, budget);
+}
+
+function windowBeside(
   history: History,
   costs: WindowCosts,
   policy: ContextPolicy,
@@ -40,7 +58,7 @@ export function decideWindow(
   const first = coverage.firstUncovered;
   const keptFrom = firstKeptBlock(history, policy, first);
   const fits = (start: number): boolean => costs.tokensFrom(start) <= freeTokens;
-  const newest = Math.max(first, newestStart(history));
+  const newest = Math.max(first, newestStart(history, budget));
   const byBudget = earliestFittingStart(first, newest, fits);
   if (byBudget > newest) return { first, start: newest, newest, keptFrom, fits: false, earliestRead: newest };
   const byCeiling = Math.min(ceilingStart(history, costs, policy, first, newest), keptFrom);
@@ -57,14 +75,16 @@ export function decideWindow(
 }
 
 /**
- * Returns the latest block at which the window may start, so that the model is shown everything new. That is the newest
- * block. In a running request it is the last block with tool calls.
+ * Returns the latest block at which the window may start, so that the model is shown everything new: the messages of
+ * the last turn that it has not answered. In a running request it is the last block with tool calls.
  */
-function newestStart({ blocks, turns }: History): number {
+function newestStart({ blocks, turns }: History, { cutsSteered }: WindowBudget): number {
   const newest = blocks.length - 1;
   const answered = blocks.findLastIndex(isAssistant);
-  const isRunning = blocks[answered]?.type === "exchange" && (turns.lastOpener(1) ?? newest) <= answered;
-  return isRunning ? answered : newest;
+  const opener = turns.lastOpener(1) ?? newest;
+  const isRunning = blocks[answered]?.type === "exchange" && opener <= answered;
+  if (isRunning) return answered;
+  return cutsSteered ? Math.min(newest, Math.max(opener, answered + 1)) : newest;
 }
 
 /**

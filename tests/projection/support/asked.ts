@@ -1,6 +1,7 @@
 import { ContextPolicy } from "heddle";
 import type { ProjectionInput } from "../../../src/projection/input/input.ts";
 import { type Block, firstOf, isAnswer, openersOf, openOf, type Structure } from "./oracle/blocks.ts";
+import { isAsk } from "./oracle/compose.ts";
 import { type Coverage, coverageOf, newestWhenCovered, type Reader, structured } from "./oracle/coverage.ts";
 import { fold, type Place } from "./oracle/fold.ts";
 import { logOf } from "./oracle/log.ts";
@@ -29,7 +30,10 @@ export function knownOf(input: ProjectionInput): Known {
   return { structure, places: folded.places, edge, moves };
 }
 
-/** The ask that has no answer yet, and what was steered into it; covered ones only when nothing has answered since. */
+/**
+ * The ask that has no answer yet, and what was steered into it and is new to the model; covered ones only when nothing has
+ * answered since.
+ */
 export function openAsk(input: ProjectionInput): readonly Place[] {
   const { structure, edge, moves } = knownOf(input);
   const { blocks } = structure;
@@ -38,9 +42,11 @@ export function openAsk(input: ProjectionInput): readonly Place[] {
   if (opener === undefined || last === undefined || isAnswer(last)) return [];
   const isOpen = (block: Block) =>
     openOf(block) > edge || !blocks.slice(Math.max(opener, newestWhenCovered(moves, openOf(block)))).some(isAnswer);
-  return blocks
-    .slice(opener)
-    .filter((block) => block.type === "user" && isOpen(block))
+  const users = blocks.slice(opener).filter((block) => block.type === "user" && isOpen(block));
+  const ask = users.find((block) => isAsk(firstOf(block).place));
+  const answered = blocks.findLastIndex(({ type }) => type === "assistant");
+  return users
+    .filter((block) => block === ask || blocks.indexOf(block) > answered)
     .map((block) => firstOf(block).place);
 }
 

@@ -1,5 +1,5 @@
-import type { Content, ContextPolicy, Message, Part, ToolCall } from "heddle";
-import type { ThinkingPart } from "heddle/core";
+import type { Content, ContextPolicy, Message, Part, TokenCounter, ToolCall } from "heddle";
+import { countMessage, type ThinkingPart } from "heddle/core";
 import type { Provenance } from "../../../../src/projection/projection.ts";
 import { canReadProviderCall } from "../../../../src/thread/message.ts";
 import { type Block, firstOf, isAnswer, isExchange, openersOf, openOf } from "./blocks.ts";
@@ -7,6 +7,7 @@ import { joined, partsOf, plain, thinkingIn } from "./content.ts";
 import { type Coverage, newestWhenCovered } from "./coverage.ts";
 import type { Place } from "./fold.ts";
 import { idsOf, legalName, withPlaces } from "./ids.ts";
+import { sum } from "./log.ts";
 import type { Item } from "./read.ts";
 import { type Shrunk, shownResult } from "./results.ts";
 import { splitModel } from "./thoughts.ts";
@@ -34,6 +35,9 @@ export interface Setting {
   readonly shrunk: Shrunk;
   readonly policy: ContextPolicy;
   readonly model: string | undefined;
+  readonly counter: TokenCounter;
+  /** A head with more tokens is only the ask. */
+  readonly headMost: number;
 }
 
 /** History and pending as they would be if the window began at `start`. */
@@ -52,8 +56,22 @@ export function compose(start: number, setting: Setting): Draft[] {
   return drafts.length === 0 && hasSummary && start >= blocks.length ? [standIn("history")] : drafts;
 }
 
-/** The ask that a window starting here cuts off, and what was steered into it before. */
-export function headOf(start: number, { blocks, edge, moves }: Setting): Block[] {
+/** The ask that a window starting here cuts off, and what was steered into it before, unless that is long. */
+export function headOf(start: number, setting: Setting): Block[] {
+  const head = wholeHead(start, setting);
+  const tokens = head.map((block) => countMessage(said(block).message, setting.counter, setting.model));
+  if (sum(tokens) <= setting.headMost) return head;
+  const users = wholeHead(start, { ...setting, edge: Number.NEGATIVE_INFINITY });
+  const ask = users.find((block) => isAsk(firstOf(block).place));
+  return head.filter((block) => block === ask);
+}
+
+/** Not a message that was steered into the request. One that continues a request takes the place of the ask. */
+export function isAsk({ payload }: Place): boolean {
+  return payload["steer"] === undefined || payload["steer"] === "continue";
+}
+
+function wholeHead(start: number, { blocks, edge, moves }: Setting): Block[] {
   const openers = openersOf(blocks);
   const turn = openers.findLast((opener) => opener <= start);
   if (turn === undefined || turn === start) return [];

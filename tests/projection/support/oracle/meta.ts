@@ -32,6 +32,7 @@ export function metaOf(facts: Facts): ProjectionMeta {
   const truncated = start > first;
   const system = tokensOf(lines, "system");
   const summary = tokensOf(lines, "summary");
+  const summaryUsed = lines.some(({ provenance }) => provenance.segment === "summary");
   const pending = tokensOf(lines, "pending");
   const history = tokensOf(lines, "history");
   const { maxInputTokens, reserveOutputTokens } = policy;
@@ -51,7 +52,7 @@ export function metaOf(facts: Facts): ProjectionMeta {
     truncated,
     ...(truncated && startPlace && { cutSeq: startPlace.seq }),
     estimatedTokens: toolTokens + sum(lines.map(({ provenance }) => provenance.tokens)),
-    summaryUsed: coverage.shown !== undefined,
+    summaryUsed,
     entriesIncluded: new Set(lines.flatMap(({ provenance }) => provenance.seqs)).size,
     messagesIncluded: lines.length,
     entriesTotal: thread.rev,
@@ -85,7 +86,7 @@ export function metaOf(facts: Facts): ProjectionMeta {
       ...(startPlace && { startSeq: startPlace.seq }),
       ...(startPlace?.item !== undefined && { startItem: startPlace.item }),
       headSeqs: [],
-      ...(coverage.shown && { summarySeq: coverage.shown.seq }),
+      ...(summaryUsed && coverage.shown && { summarySeq: coverage.shown.seq }),
       cleared,
       thinkingDropped,
       ...(thinkingStale.length > 0 && { thinkingStale }),

@@ -12,7 +12,7 @@ import { metaOf } from "./meta.ts";
 import { type Item, itemOf } from "./read.ts";
 import { clearedOf } from "./results.ts";
 import { settled } from "./thinking.ts";
-import { windowOf } from "./window.ts";
+import { type Window, windowOf } from "./window.ts";
 
 const BUILT_IN = ["message", "tool_call", "tool_result", "summary", "ai_message", "ai_context_operation"];
 
@@ -32,12 +32,11 @@ export function naiveProject(input: ProjectionInput): Projection {
   const silent = folded.places.filter((place) => place.pending && isSilent(read(place), dropped));
   if (silent.length > 0) throw new ProjectionError({ code: "invalid_input", message: "pending, and shows nothing" });
 
-  const before = [...systemDrafts(input, policy, folded), ...summaryDrafts(coverage, policy)];
-  const [system, summary] = (["system", "summary"] as const).map((segment) =>
-    tokensOf(before, segment, counter, model),
-  );
+  const system = systemDrafts(input, policy, folded);
+  const summary = summaryDrafts(coverage, policy);
   const toolTokens = countTools(tools, counter, model);
-  const room = policy.maxInputTokens - policy.reserveOutputTokens - (system ?? 0) - (summary ?? 0) - toolTokens;
+  const roomBeside = (drafts: readonly Draft[]) =>
+    policy.maxInputTokens - policy.reserveOutputTokens - tokensOf(drafts, counter, model) - toolTokens;
   const whole: Setting = {
     blocks,
     edge: coverage.edge,
@@ -47,8 +46,19 @@ export function naiveProject(input: ProjectionInput): Projection {
     shrunk: new Map(),
     policy,
     model,
+    counter,
+    headMost: 0,
   };
-  const window = windowOf(whole, { room, counter, measure: folded.measure });
+  const windowBeside = (drafts: readonly Draft[]) => {
+    const room = roomBeside(drafts);
+    return windowOf({ ...whole, headMost: room / 2 }, { room, counter, measure: folded.measure });
+  };
+  // What is new comes before the summary, which is left out where both do not fit.
+  const [before, window] = withFallback(
+    [...system, ...summary],
+    summary.length === 0 ? undefined : system,
+    windowBeside,
+  );
   const { start, setting } = window;
   for (const block of blocks.slice(start)) {
     const { what } = firstOf(block);
@@ -79,14 +89,30 @@ export function naiveProject(input: ProjectionInput): Projection {
   };
 }
 
+function withFallback(
+  all: readonly Draft[],
+  bare: readonly Draft[] | undefined,
+  windowBeside: (drafts: readonly Draft[]) => Window,
+): readonly [readonly Draft[], Window] {
+  try {
+    return [all, windowBeside(all)];
+  } catch (error) {
+    if (bare === undefined) throw error;
+    try {
+      return [bare, windowBeside(bare)];
+    } catch {
+      throw error;
+    }
+  }
+}
+
 function isSilent(item: Item | undefined, dropped: Structure["dropped"]): boolean {
   if (item === undefined || item.what.type === "blank" || item.what.type === "nothing") return true;
   return dropped.some((one) => one.item.place.seq === item.place.seq);
 }
 
-function tokensOf(drafts: readonly Draft[], segment: string, counter: TokenCounter, model: string | undefined): number {
-  const own = drafts.filter((draft) => draft.segment === segment);
-  return own.reduce((total, { message }) => total + countMessage(message, counter, model), 0);
+function tokensOf(drafts: readonly Draft[], counter: TokenCounter, model: string | undefined): number {
+  return drafts.reduce((total, { message }) => total + countMessage(message, counter, model), 0);
 }
 
 function systemDrafts({ system }: ProjectionInput, policy: ContextPolicy, { systemPrompt }: Folded): Draft[] {

@@ -21,11 +21,22 @@ export interface Purse {
   readonly counter: TokenCounter;
 }
 
+/** When what is new does not fit beside what was steered in before, only the ask is shown beside it. */
 export function windowOf(setting: Setting, purse: Purse): Window {
-  const { blocks, edge, policy } = setting;
-  const { maxMessages, maxTurns, keepLastTurns, window } = policy;
+  const newest = Math.max(firstUncovered(setting), newestStart(setting.blocks, openersOf(setting.blocks)));
+  const fits = cost(newest, setting, purse) <= purse.room;
+  return windowWith(fits ? setting : { ...setting, headMost: 0 }, purse);
+}
+
+function firstUncovered({ blocks, edge }: Setting): number {
   const open = blocks.findIndex((block) => openOf(block) > edge);
-  const first = open < 0 ? blocks.length : open;
+  return open < 0 ? blocks.length : open;
+}
+
+function windowWith(setting: Setting, purse: Purse): Window {
+  const { blocks, policy } = setting;
+  const { maxMessages, maxTurns, keepLastTurns, window } = policy;
+  const first = firstUncovered(setting);
   const openers = openersOf(blocks);
   const newest = Math.max(first, newestStart(blocks, openers));
   const floor = Math.max(first, keepLastTurns === 0 ? blocks.length : (openers.at(-keepLastTurns) ?? first));
@@ -67,13 +78,15 @@ export function windowOf(setting: Setting, purse: Purse): Window {
   return { first, start: lower, floor, setting };
 }
 
-/** What the model has not seen yet is shown: the results of the running request too. */
+/** What the model has not seen yet is shown: the results of the running request too, and all messages of the last turn. */
 function newestStart(blocks: readonly Block[], openers: readonly number[]): number {
   const newest = blocks.length - 1;
   const last = blocks.findLastIndex(({ type }) => type === "assistant");
   const opener = openers.at(-1);
   const block = blocks[last];
-  return block !== undefined && isExchange(block) && opener !== undefined && opener <= last ? last : newest;
+  return block !== undefined && isExchange(block) && opener !== undefined && opener <= last
+    ? last
+    : Math.min(newest, Math.max(opener ?? newest, last + 1));
 }
 
 function isOnGrid(start: number, unit: number, { blocks }: Setting): boolean {

@@ -65,6 +65,8 @@ export const turn = fc.record({
   hasRequest: fc.oneof({ weight: 4, arbitrary: fc.constant(true) }, fc.constant(false)),
   ask: content,
   author: maybe(2, author),
+  /** Messages that waited for the ask, of the same request. */
+  injected: maybe(2, fc.array(content, { minLength: 1, maxLength: 3 })),
   rounds: fc.array(round, { maxLength: 3 }),
   answer: maybe(7, fc.record({ content: answerContent, thought: maybe(2, thought), pauses: fc.nat({ max: 8 }) })),
   /** After so many entries the process died. */
@@ -76,7 +78,7 @@ export type Turn = typeof turn extends fc.Arbitrary<infer T> ? T : never;
 export function written(turns: readonly Turn[]): Draft[] {
   let calls = 0;
   return turns.flatMap((turn, index) => {
-    const { vocabulary, hasRequest, ask, author, rounds, answer, crash } = turn;
+    const { vocabulary, hasRequest, ask, author, injected, rounds, answer, crash } = turn;
     const refs: Refs = hasRequest ? { requestId: `r${index}` } : {};
     const say = (role: string, content: Content, more: JsonObject = {}, moreRefs: Refs = {}): Draft => {
       const kind = vocabulary === "ai" || Object.keys(more).length > 0 ? "ai_message" : "message";
@@ -85,13 +87,14 @@ export function written(turns: readonly Turn[]): Draft[] {
         return { kind, payload, refs: { ...refs, ...moreRefs } };
       };
     };
-    const drafts = [say("user", ask, author === undefined ? {} : { author })];
+    const drafts = (injected ?? []).map((content) => say("user", content, { steer: "inject" }));
+    drafts.push(say("user", ask, author === undefined ? {} : { author }));
     const late: Draft[] = [];
     for (const round of rounds) {
       const own = round.calls.map((call) => ({ ...call, id: call.id === "fresh" ? `call_${calls++}x` : call.id }));
       const callRefs: Refs = round.hasCallId ? { callId: `c${index}.${drafts.length}` } : {};
       drafts.push(...called({ ...round, calls: own }, vocabulary, { ...refs, ...callRefs }, say, callRefs));
-      if (round.steer !== undefined) drafts.push(say("user", round.steer));
+      if (round.steer !== undefined) drafts.push(say("user", round.steer, round.hasCallId ? { steer: "steer" } : {}));
       for (const call of own.toSorted((a, b) => a.rank - b.rank)) {
         const answered = answerOf(call, vocabulary, { ...refs, ...callRefs });
         if (call.fate === "answered" || call.fate === "twice") drafts.push(answered);
