@@ -92,6 +92,7 @@ const REASONS: { readonly [reason: string]: string } = {
   idle: "no request is running in this thread",
   request_mismatch: "another request is running",
   queue_full: "too many messages are waiting already",
+  pending_overflow: "the text does not fit into the context",
   empty_content: "the text is empty",
   closed: "the request is ending",
 };

@@ -23,7 +23,7 @@ import {
 } from "./finish.ts";
 import { startNextCall } from "./next-call.ts";
 import type { RequestEnd, Run } from "./state.ts";
-import { deliverSteers, dueSteers, skipsCalls } from "./steering.ts";
+import { deliverFitting, dropTooLong, dueSteers, skipsCalls } from "./steering.ts";
 import { continueAfterResult, continueAfterTools, executeCalls } from "./tools.ts";
 
 type Result = Extract<Signal, { type: "llm_result" }>;
@@ -115,13 +115,17 @@ function commitWithoutCalls(
   run: Run,
   answer: ModelAnswer,
   record: RecordedCall,
-  { output, isSpent }: Pick<Result, "output" | "isSpent">,
+  result: Pick<Result, "output" | "isSpent">,
 ): Step {
+  const { output, isSpent } = result;
   const words = isLastCall(step.agent, run, answer, isSpent) ? [] : dueSteers(step.agent, true);
-  if (words.length > 0) {
+  const [first] = words;
+  if (first !== undefined) {
     const next = commitEntries(step, answerEntry(run, answer, record));
     const after = next.agent.state.run ?? run;
-    const injected = deliverSteers(emitAnswer(next, after, answer, record), after, words);
+    const answered = emitAnswer(next, after, answer, record);
+    const injected = deliverFitting(answered, after, words);
+    if (injected === answered) return commitWithoutCalls(dropTooLong(step, first), run, answer, record, result);
     return startNextCall(injected, injected.agent.state.run ?? after);
   }
   const end: RequestEnd = { status: "completed", terminationReason: "final_answer" };

@@ -22,6 +22,7 @@ import {
   type CallContext,
   contextForCall,
   heldFor,
+  isOverflow,
   modeFailure,
   shownTools,
   toolsFor,
@@ -53,11 +54,9 @@ export function handleAsk(agent: ReactAgent, ask: Ask): Step {
   }
 }
 
-function startRequest(
-  agent: ReactAgent,
-  { options = {}, refs = {}, systemPrompt, content, author, source, continues, operation, hasWaited }: Ask,
-  requestId: string,
-): Step {
+/** Begins a request. Messages that wait come before its ask; those that do not fit there come in its later calls. */
+function startRequest(agent: ReactAgent, ask: Ask, requestId: string, beforeIt = agent.flight.steers): Step {
+  const { options = {}, refs = {}, systemPrompt, content, author, source, continues, operation, hasWaited } = ask;
   const before = continues === undefined ? undefined : agent.state.last?.run;
   const { deadline: _past, traceparent: _trace, display: _shown, parent: _asker, ...kept } = before?.options ?? {}; // all are of the request before
   const lane = before?.lane ?? operation?.contextRef ?? agent.state.activeContextRef;
@@ -70,8 +69,8 @@ function startRequest(
       : continueEntry(ids, continues, { ...kept, ...options }, asked);
   const first = hasWaited ? { ...entry, id: commandEntryId(requestId) } : entry;
   // A request that is continued gets the messages that wait at its next step.
-  const waiting = continues === undefined ? agent.flight.steers : [];
-  const steers = waiting.length === 0 ? agent.flight.steers : [];
+  const waiting = continues === undefined ? beforeIt : [];
+  const steers = agent.flight.steers.slice(waiting.length);
   const begun = updateFlight(unchanged(agent), { runId, systemPrompt, steers });
   const earlier = operation ? [askedOperation(agent, operation)] : [];
   const alone = commitEntries(begun, ...earlier, ...waiting.map((steer) => steerEntry(ids, steer)), first);
@@ -82,8 +81,9 @@ function startRequest(
   try {
     context = contextForCall(step.agent, run);
   } catch (error) {
-    const isOverflow = ProjectionError.isInstance(error) && error.code === "budget_overflow";
-    throw isOverflow && before === undefined ? pendingError(step.agent, agent, content) : error;
+    if (!isOverflow(error) || before !== undefined) throw error;
+    if (waiting.length === 0) throw pendingError(step.agent, agent, content);
+    return startRequest(agent, ask, requestId, waiting.slice(0, waiting.length >> 1));
   }
   const settled = waiting.map(({ id }, index) => {
     const end = { status: "delivered", seq: agent.thread.rev + earlier.length + index } as const;

@@ -6,15 +6,15 @@ import type { Projection } from "../../projection/projection.ts";
 import { portableSha256 } from "../../thread/encoding.ts";
 import { ignoreRejection } from "../../thread/errors.ts";
 import { isPlainObject, type JsonObject, type JsonValue } from "../../thread/json.ts";
-import type { Content, ToolSpec } from "../../thread/message.ts";
+import { authorName, type Content, type ToolSpec, withAuthorName } from "../../thread/message.ts";
 import type { Thread } from "../../thread/thread.ts";
 import { type CallSample, calibrate } from "../../tokens/calibrate.ts";
-import { factsOf, heuristic, type TokenCounter } from "../../tokens/counter.ts";
+import { countMessage, countTools, factsOf, heuristic, type TokenCounter } from "../../tokens/counter.ts";
 import type { Mode } from "../definition/config.ts";
 import { type InputSchema, objectSchemaOf } from "../definition/schema.ts";
 import type { CallBasis, CallEnvironment, CallRecord } from "../model-call.ts";
 import { recordedCall } from "../model-call.ts";
-import type { Failure, StoredRequestOptions } from "../signal.ts";
+import type { Failure, Steer, StoredRequestOptions } from "../signal.ts";
 import { type ReactAgent, wasHandedOver } from "./agent.ts";
 import type { ReactSettings } from "./settings.ts";
 import type { Run } from "./state.ts";
@@ -152,7 +152,7 @@ export function contextForCall(
   try {
     return projectWith({ policy, held }, agent, run, thread, pending);
   } catch (error) {
-    if (wider === undefined || !ProjectionError.isInstance(error) || error.code !== "budget_overflow") throw error;
+    if (wider === undefined || !isOverflow(error)) throw error;
     return projectWith({ policy: wider, held }, agent, run, thread, pending);
   }
 }
@@ -179,6 +179,46 @@ function projectWith(
   });
   checkProjection(projection);
   return { policy, counter, projection, held };
+}
+
+/** Whether a message fits with the ask of the run, the system prompt and the tools. Nothing else has to be shown with it. */
+export function fitsAlone(agent: ReactAgent, message: Pick<Steer, "content" | "author">): boolean {
+  const { settings, state, thread } = agent;
+  const { run } = state;
+  const model = currentModel(agent);
+  const held = heldFor(agent);
+  const policy = policyOf(agent, held, run);
+  const counter = counterFor(policy, { ...settings, model }, thread);
+  const ask = run && thread.at(run.askSeq)?.payload;
+  const system = systemPromptOf(agent, held);
+  const shown = [system, ...[ask as Partial<Steer> | undefined, message].map(shownContent)]; // the agent wrote the ask
+  const tokens = shown.map((content = "") =>
+    content === "" ? 0 : countMessage({ role: "user", content }, counter, model),
+  );
+  const spent = tokens.reduce(
+    (sum, own) => sum + own,
+    countTools(toolsFor(agent, run?.options ?? {}, held), counter, model),
+  );
+  return spent <= policy.maxInputTokens - policy.reserveOutputTokens;
+}
+
+function shownContent({ content = "", author }: Partial<Steer> = {}): Content {
+  const name = authorName(author);
+  return name === undefined ? content : withAuthorName(name, content);
+}
+
+/** Whether the context of the next call fits. Another error is for the call. */
+export function fitsNextCall(agent: ReactAgent, run: Run): boolean {
+  try {
+    contextForCall(agent, run);
+  } catch (error) {
+    return !isOverflow(error);
+  }
+  return true;
+}
+
+export function isOverflow(error: unknown): boolean {
+  return ProjectionError.isInstance(error) && error.code === "budget_overflow";
 }
 
 /** A projector of the caller may have no types. */

@@ -26,7 +26,7 @@ import {
 import { gapEntry, summaryFailedEntry } from "./entries.ts";
 import { completeRequest, endRequest, failRequest } from "./finish.ts";
 import type { Run } from "./state.ts";
-import { deliverSteers, dueSteers } from "./steering.ts";
+import { deliverFitting, dueSteers } from "./steering.ts";
 import { failuresIfHopeless, gapText, isSummaryOf, summaryPlan } from "./summary-plan.ts";
 
 /**
@@ -37,7 +37,7 @@ import { failuresIfHopeless, gapText, isSummaryOf, summaryPlan } from "./summary
 export function startNextCall(before: Step, asked: Run, known?: KnownContext): Step {
   if (before.agent.flight.isPhased) return updateFlight(before, { next: "call" });
   const { retry } = before.agent.flight;
-  const step = retry === undefined ? deliverSteers(before, asked, dueSteers(before.agent, false)) : before;
+  const step = retry === undefined ? deliverFitting(before, asked, dueSteers(before.agent, false)) : before;
   const run = step.agent.state.run ?? asked;
   let context: CallContext;
   try {

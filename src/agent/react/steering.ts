@@ -11,10 +11,14 @@ import {
   unchanged,
   updateFlight,
 } from "./agent.ts";
+import { fitsAlone, fitsNextCall } from "./call-context.ts";
 import { steerEntry } from "./entries.ts";
 import { hasOpenCalls, type Run } from "./state.ts";
 
 const MAX_PENDING = 64;
+
+/** The reason for words that cannot be shown beside the ask. An ask that does not fit has this code. */
+const TOO_LONG = "pending_overflow";
 
 type SteerSignal = Extract<Signal, { type: "steer" }>;
 
@@ -71,18 +75,19 @@ function isSteer({ kind, payload }: Entry): boolean {
   return kind === "ai_message" && "steer" in payload;
 }
 
-function steerRefusal(
-  { state: { run }, flight: { steers, ending }, settings: { maxPending = MAX_PENDING } }: ReactAgent,
-  steer: Steer,
-): string | undefined {
+function steerRefusal(agent: ReactAgent, steer: Steer): string | undefined {
+  const { state, flight, settings } = agent;
+  const { run } = state;
+  const { steers, ending } = flight;
+  const { maxPending = MAX_PENDING } = settings;
   if (run === undefined && !waitsAtRest(steer)) return "idle";
   if (run !== undefined && steer.requestId !== undefined && steer.requestId !== run.requestId)
     return "request_mismatch";
   if (!hasContent(steer.content)) return "empty_content";
   if (ending !== undefined) return "closed";
-  return steers.filter(({ key }) => key === undefined || key !== steer.key).length >= maxPending
-    ? "queue_full"
-    : undefined;
+  const others = steers.filter(({ key }) => key === undefined || key !== steer.key);
+  if (others.length >= maxPending) return "queue_full";
+  return fitsAlone(agent, steer) ? undefined : TOO_LONG;
 }
 
 /** The steers to deliver now. A `follow_up` is delivered only when the run would end. */
@@ -107,8 +112,24 @@ function isUnanswered({ thread }: ReactAgent): boolean {
   return newest !== undefined && newest.payload.role === "user" && newest.refs["signalId"] !== undefined;
 }
 
+/** Commits as many of the steers as the next call can show, the oldest first. The others wait for a later call. */
+export function deliverFitting(step: Step, run: Run, steers: readonly Steer[]): Step {
+  for (let count = steers.length; count > 0; count >>= 1) {
+    const next = deliverSteers(step, run, steers.slice(0, count));
+    if (fitsNextCall(next.agent, next.agent.state.run ?? run)) return next;
+  }
+  return step;
+}
+
+/** Drops a steer that does not fit although nothing else is new. The context may have grown since it was accepted. */
+export function dropTooLong(step: Step, { id }: Steer): Step {
+  const steers = step.agent.flight.steers.filter((steer) => steer.id !== id);
+  const end = { status: "dropped", reason: TOO_LONG } as const;
+  return addDirectives(updateFlight(step, { steers }), { type: "settle", id, end });
+}
+
 /** Commits steers. Must be called when no tool call is open, so that none is put between a call and its result. */
-export function deliverSteers(step: Step, run: Run, steers: readonly Steer[]): Step {
+function deliverSteers(step: Step, run: Run, steers: readonly Steer[]): Step {
   if (steers.length === 0) return step;
   const rest = step.agent.flight.steers.filter((steer) => !steers.includes(steer));
   return steers.reduce((before, steer) => deliverSteer(before, run, steer), updateFlight(step, { steers: rest }));

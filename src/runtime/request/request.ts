@@ -325,6 +325,8 @@ export type ReceiptReason =
   | "request_mismatch"
   | "empty_content"
   | "queue_full"
+  /** It does not fit into the context beside the ask, the system prompt and the tools. */
+  | "pending_overflow"
   | "closed"
   | "run_failed"
   | "cancelled"

@@ -51,6 +51,25 @@ describe.each([
     await proveAll(on.store, on.threadId);
   });
 
+  test("never keep an ask from its begin: those that do not fit beside it come in its later calls", async () => {
+    const on = await begin();
+    const contextPolicy = { maxInputTokens: 4000, reserveOutputTokens: 1000 };
+    const first = await on.start({ script: [], contextPolicy }, NODE);
+    for (const n of [1, 2, 3, 4]) await on.end(first.inject(`Log ${n}. ${"x".repeat(4000)}`, { ...CI, id: `log${n}` }));
+    const second = await on.start({ script: ["Yes.", "I see.", "And this."], contextPolicy }, NODE);
+    await on.end((await on.end(second.ask("Go."))).result);
+    const lines = told(await on.log()).map((line) => line.slice(0, 12));
+    expect(lines.filter((line) => line.startsWith("inject"))).toEqual([
+      "inject Log 1",
+      "inject Log 2",
+      "inject Log 3",
+      "inject Log 4",
+    ]);
+    expect(lines.slice(0, 4)).toEqual(["inject Log 1", "inject Log 2", "ask Go.", "says Yes."]);
+    expect(await on.store.pending(on.threadId)).toEqual([]);
+    await proveAll(on.store, on.threadId);
+  });
+
   test("start a request with wake, which a page can leave out", async () => {
     const on = await begin();
     const server = await on.start({ script: [{ expect: "The build is red.", text: "Looking." }] }, NODE);

@@ -42,6 +42,44 @@ describe("what is steered", () => {
     await proveAll(on.store, on.threadId);
   });
 
+  test("that cannot fit beside the ask is refused, and the request ends as it would without", async () => {
+    const on = await stage();
+    const { hold, tools } = look();
+    const contextPolicy = { maxInputTokens: 4000, autoSummarize: true };
+    const server = await on.start({ script: [looking, "Ok.", "Yes."], tools, contextPolicy });
+    const request = await on.end(server.ask("Go."));
+    await on.settled();
+    const long = "x".repeat(20_000);
+    const answers = [server.steer(long), server.followUp(long), server.inject(long, { source: "ci" })];
+    for (const { accepted, reason, receipt } of await on.end(Promise.all(answers))) {
+      expect([accepted, reason]).toEqual([false, "pending_overflow"]);
+      expect(await on.end(receipt)).toMatchObject({ delivered: false, reason: "pending_overflow" });
+    }
+    expect(await server.pending()).toEqual([]);
+    hold.resolve("seen");
+    expect((await on.end(request.result)).text).toBe("Ok.");
+    expect((await on.end(server.inject(long, { source: "ci" }))).reason).toBe("pending_overflow");
+    const woken = await on.end(server.inject(long, { source: "ci", wake: true }));
+    expect([woken.accepted, woken.reason]).toEqual([false, "pending_overflow"]);
+    expect((await on.end((await on.end(server.ask("And now?"))).result)).text).toBe("Yes.");
+  });
+
+  test("again and again does not end a long request: older ones leave the window", async () => {
+    const on = await stage();
+    const round = { calls: [{ name: "say" }] };
+    const script = [...Array.from({ length: 12 }, () => round), "Done."];
+    let steer: ((n: number) => Promise<SteerAnswer>) | undefined;
+    let count = 0;
+    const say = { inputSchema: anything, execute: async () => `seen ${(await steer?.(count++))?.accepted}` };
+    const contextPolicy = { maxInputTokens: 4000, autoSummarize: false };
+    const server = await on.start({ script, tools: { say }, contextPolicy });
+    steer = (n) => server.steer(`Log ${n}. ${"x".repeat(1500)}`);
+    const { text, calls } = await on.end((await on.end(server.ask("Go."))).result);
+    expect([text, calls.length]).toEqual(["Done.", 13]);
+    expect(told(await on.log()).filter((line) => line.startsWith("steer"))).toHaveLength(12);
+    await proveAll(on.store, on.threadId);
+  });
+
   test("under an id that was delivered long ago is not delivered again, and under a new one it is", async () => {
     const on = await stage();
     const first = await on.start({ script: [{ text: "One.", delayMs: 50 }, "Two."] });
