@@ -48,8 +48,11 @@ export interface ProjectionRules extends LaneRules {
   readonly joinsPauses: boolean;
   /** A user message with an author begins with the name. Before, the field `author` meant nothing. */
   readonly showsAuthors: boolean;
-  /** A window that cuts a request may leave out older steered messages. Before, all of them had to fit. */
-  readonly cutsSteered: boolean;
+  /**
+   * Older steered messages, a summary and files of results leave space for what else is new. Before, all of them had to
+   * fit.
+   */
+  readonly makesSpace: boolean;
 }
 
 const RULES: { readonly [Name in ProjectorName]: ProjectionRules } = {
@@ -59,7 +62,7 @@ const RULES: { readonly [Name in ProjectorName]: ProjectionRules } = {
     readsDeveloper: false,
     joinsPauses: false,
     showsAuthors: false,
-    cutsSteered: false,
+    makesSpace: false,
     followsOrigins: false,
     ignoresMalformed: false,
     cutsAnswers: false,
@@ -75,7 +78,7 @@ const RULES: { readonly [Name in ProjectorName]: ProjectionRules } = {
     readsDeveloper: true,
     joinsPauses: true,
     showsAuthors: true,
-    cutsSteered: true,
+    makesSpace: true,
     ...LANE_RULES,
     countsReasoningData: true,
     keepsRunningThinking: true,

@@ -159,8 +159,8 @@ export function hasContent(content: Content): boolean {
 }
 
 /** A text in place of a file that cannot be sent, so that the model knows of it and the provider accepts the request. */
-export function fileNote({ mediaType, filename }: FileContentPart): string {
-  return `[A file (${filename === undefined ? mediaType : `${filename}, ${mediaType}`}) that cannot be shown here]`;
+export function fileNote({ mediaType, filename }: FileContentPart, why = "be shown"): string {
+  return `[A file (${filename === undefined ? mediaType : `${filename}, ${mediaType}`}) that cannot ${why} here]`;
 }
 
 /** Splits a list between neighbors for which `together` is false. */

@@ -87,13 +87,15 @@ export const heuristic: TokenCounter = Object.freeze({
  * countMessage({ role: "user", content: "What's 2+2?" }, heuristic); // 2 + 10
  */
 export function countMessage(message: Message, counter: TokenCounter, model?: string): number {
-  return countReadable(message, counter, model) + Math.round(reasoningDataTokens(message) * factsOf(counter).factor);
+  return (
+    countReadable(message, counter, model, true) + Math.round(reasoningDataTokens(message) * factsOf(counter).factor)
+  );
 }
 
-/** `countMessage` without the reasoning data, as projector `heddle/1` counts. */
-export function countReadable(message: Message, counter: TokenCounter, model?: string): number {
+/** `countMessage` without the reasoning data and the headers of images, as projector `heddle/1` counts. */
+export function countReadable(message: Message, counter: TokenCounter, model?: string, readsHeaders = false): number {
   const { perMessage, factor } = factsOf(counter);
-  const fixed = messageFiles(message).reduce((sum, file) => sum + fileTokens(file), perMessage);
+  const fixed = messageFiles(message).reduce((sum, file) => sum + fileTokens(file, readsHeaders), perMessage);
   return countText(messageText(message), counter, model) + Math.round(fixed * factor);
 }
 
@@ -224,22 +226,26 @@ export const FILE_TOKENS = {
 
 const PIXELS_PER_TOKEN = 750;
 const LEAST_IMAGE = 85;
+/** One tile of Gemini, which counts the most for an image without a side of more than 384 pixels. */
+const SMALL_IMAGE = 258;
+/** The header, in base64, of a PNG with sides of less than 256 pixels: the higher bytes of width and height are zero. */
+const SMALL_IMAGE_HEADER = /^iVBORw0K.{14}AAA[A-P].AAA[A-D]/;
 const PDF_PAGE = 2000;
 const AUDIO_SECOND = 32;
 const VIDEO_SECOND = 300;
 
 /**
- * The tokens of a file: by `width` and `height`, `pages` or `seconds` in its metadata (under any provider), else by kind.
- * Text files return 0 here, because their text is counted with the message.
+ * The tokens of a file: by `width` and `height`, `pages` or `seconds` in its metadata (under any provider), else by its
+ * header or kind. Text files return 0 here, because their text is counted with the message.
  *
  * @example
  * const metadata = { heddle: { width: 300, height: 250 } };
  * fileTokens({ type: "file", mediaType: "image/png", data: { url: "https://example.com/a.png" }, metadata }); // 100
  */
-export function fileTokens(part: FileContentPart): number {
+export function fileTokens(part: FileContentPart, readsHeader = true): number {
   switch (kindOf(part.mediaType)) {
     case "image":
-      return imageTokens(factOf(part, "width"), factOf(part, "height"));
+      return imageTokens(part, readsHeader);
     case "audio":
       return scaled(factOf(part, "seconds"), AUDIO_SECOND) ?? FILE_TOKENS.audio;
     case "video":
@@ -273,9 +279,13 @@ function kindOf(mediaType: string): FileKind {
   return /^application\/(.+\+)?(json|xml|yaml|javascript)\b/.test(type) ? "text" : "other";
 }
 
-function imageTokens(width: number | undefined, height: number | undefined): number {
-  if (width === undefined || height === undefined) return FILE_TOKENS.image;
-  return Math.min(FILE_TOKENS.image, Math.max(LEAST_IMAGE, Math.ceil((width * height) / PIXELS_PER_TOKEN)));
+function imageTokens(part: FileContentPart, readsHeader: boolean): number {
+  const { data } = part;
+  const width = factOf(part, "width");
+  const height = factOf(part, "height");
+  if (width !== undefined && height !== undefined)
+    return Math.min(FILE_TOKENS.image, Math.max(LEAST_IMAGE, Math.ceil((width * height) / PIXELS_PER_TOKEN)));
+  return readsHeader && "base64" in data && SMALL_IMAGE_HEADER.test(data.base64) ? SMALL_IMAGE : FILE_TOKENS.image;
 }
 
 function scaled(amount: number | undefined, tokens: number): number | undefined {

@@ -1,7 +1,7 @@
-import { type ContextPolicyInput, type EntryInput, project } from "heddle";
+import { type ContextPolicyInput, type EntryInput, type JsonObject, type JsonValue, project } from "heddle";
 import { toolCall, toolResult, user } from "heddle/testing";
 import { describe, expect, test } from "vitest";
-import { given, refusalOf } from "./given.ts";
+import { ai, given, refusalOf } from "./given.ts";
 
 const policy: ContextPolicyInput = { maxInputTokens: 300, reserveOutputTokens: 0, overflow: "shrink" };
 const projected = (entries: readonly EntryInput[], more: ContextPolicyInput = {}) =>
@@ -98,5 +98,53 @@ describe("overflow: shrink", () => {
     const both = projected(entries, { toolResults: { maxTokens: 500 } });
     expect(both.messages).toEqual(projected(entries).messages);
     expect(both.provenance[2]?.rule).toBe("shrunk");
+  });
+});
+
+describe("files of results", () => {
+  const file = (filename: string, metadata: JsonObject, mediaType = "image/png"): JsonValue => ({
+    type: "file",
+    mediaType,
+    filename,
+    data: { base64: "iVBORw0KGgo=" },
+    metadata: { heddle: metadata },
+  });
+  const image = (name: string, tokens: number) => file(name, { width: tokens, height: 750 });
+  const text = (text: string): JsonValue => ({ type: "text", text });
+  const result = (id: string, ...content: JsonValue[]) => ai("tool", content, { toolCallId: id, name: "look" });
+  const calls = [user("go"), toolCall("a", "look", {}), toolCall("b", "look", {})];
+  const note = (name: string) => text(`[A file (${name}, image/png) that cannot fit here]`);
+
+  test("become notes where shorter texts are not enough: the largest first, then the oldest, no more than needed", () => {
+    const { messages, provenance, meta } = projected([
+      ...calls,
+      result("a", text("one"), image("a.png", 150)),
+      result("b", text("two"), image("b.png", 150), image("c.png", 170)),
+    ]);
+    expect(messages.slice(2).map(({ content }) => content)).toEqual([
+      [text("one"), note("a.png")],
+      [text("two"), image("b.png", 150), note("c.png")],
+    ]);
+    expect(provenance.map(({ rule }) => rule)).toEqual(["head", undefined, "shrunk", "shrunk"]);
+    expect(meta.estimatedTokens).toBeLessThanOrEqual(300);
+    expect(meta.view.shrunk?.map(({ seq }) => seq)).toEqual([4, 3]);
+  });
+
+  test("stay while shorter texts make it fit, and texts are cut beside notes", () => {
+    const long = text("x".repeat(4000));
+    const stays = projected([...calls, result("a", long, image("a.png", 100))]);
+    expect(stays.messages[2]?.content).toContainEqual(image("a.png", 100));
+    const both = projected([...calls, result("a", long, image("a.png", 290))]);
+    expect(both.messages[2]?.content).toContainEqual(note("a.png"));
+    expect(JSON.stringify(both.messages[2]?.content)).toContain("of 4000 bytes of entry 3 left out");
+    expect(both.meta.estimatedTokens).toBeGreaterThan(290);
+  });
+
+  test("of the user are never left out, and heddle/1 leaves out none", () => {
+    const asked = [ai("user", [text("See."), image("a.png", 400)]), toolCall("a", "look", {}), result("a", text("A"))];
+    expect(refusalOf(() => projected(asked)).code).toBe("budget_overflow");
+    const thread = given(...calls, result("a", image("a.png", 400)));
+    expect(refusalOf(() => project({ thread, policy, rules: "heddle/1" })).code).toBe("budget_overflow");
+    expect(refusalOf(() => project({ thread, policy: { ...policy, overflow: "error" } })).code).toBe("budget_overflow");
   });
 });

@@ -1,6 +1,6 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { FileContentPart, PartMetadata } from "../../src/thread/message.ts";
-import { countMessage, FILE_TOKENS, fileTokens, heuristic } from "../../src/tokens/counter.ts";
+import { countMessage, countReadable, FILE_TOKENS, fileTokens, heuristic } from "../../src/tokens/counter.ts";
 
 function file(mediaType: string, metadata?: PartMetadata, base64 = "AAAA"): FileContentPart {
   return { type: "file", mediaType, data: { base64 }, ...(metadata && { metadata }) };
@@ -62,4 +62,35 @@ test("a file's name is read by the model too; its address is not", () => {
     content: [{ type: "file", mediaType: "image/png", filename: "map1.png", data }],
   } as const;
   expect(countMessage(message, heuristic)).toBe(2 + FILE_TOKENS.image + 10);
+});
+
+describe("the header of an image", () => {
+  const png = (width: number, height: number) => {
+    const bytes = Buffer.from("89504e470d0a1a0a0000000d49484452".padEnd(60, "0"), "hex");
+    bytes.writeUInt32BE(width, 16);
+    bytes.writeUInt32BE(height, 20);
+    return bytes.toString("base64");
+  };
+  test("of a small PNG makes it one tile of Gemini, which counts the most for it", () => {
+    expect(fileTokens(file("image/*", undefined, png(1, 1)))).toBe(258);
+    for (let side = 1; side < 256; side++) {
+      expect(fileTokens(file("image/*", undefined, png(side, 256 - side)))).toBe(258);
+      expect(fileTokens(file("image/*", undefined, png(side, 255)))).toBe(258);
+    }
+    for (const side of [256, 257, 511, 512, 4096, 65_535]) {
+      expect(fileTokens(file("image/*", undefined, png(side, 1)))).toBe(FILE_TOKENS.image);
+      expect(fileTokens(file("image/*", undefined, png(1, side)))).toBe(FILE_TOKENS.image);
+    }
+    expect(fileTokens(file("image/*", { heddle: { width: 300, height: 250 } }, png(1, 1)))).toBe(100);
+  });
+
+  test("that is broken, cut or of another file changes nothing, nor does it under heddle/1", () => {
+    for (const base64 of ["", "!", png(1, 1).slice(0, 28), "/9j/".padEnd(40, "A")]) {
+      expect(fileTokens(file("image/png", undefined, base64))).toBe(FILE_TOKENS.image);
+    }
+    expect(fileTokens(file("application/pdf", undefined, png(1, 1)))).toBe(FILE_TOKENS.pdf);
+    const message = { role: "user", content: [file("image/png", undefined, png(1, 1))] } as const;
+    expect(countMessage(message, heuristic)).toBe(268);
+    expect(countReadable(message, heuristic)).toBe(FILE_TOKENS.image + 10);
+  });
 });

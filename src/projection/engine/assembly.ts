@@ -5,7 +5,7 @@ import type { History } from "../history/history.ts";
 import type { Settings } from "../input/input.ts";
 import type { Provenance, Segment } from "../projection.ts";
 import type { LeadingMessages } from "../render/leading-messages.ts";
-import type { RenderedBlock } from "../render/render-block.ts";
+import type { RenderedBlock, Shrinking } from "../render/render-block.ts";
 import { rulesOf } from "../rules.ts";
 import { PLACEHOLDER_MESSAGE } from "../window/window-costs.ts";
 import type { Engine } from "./engine.ts";
@@ -26,7 +26,7 @@ export interface WindowRange {
   readonly start: number;
   /** The block whose tool results are shortened if the window does not fit. */
   readonly newest: number;
-  readonly shrunk: ReadonlyMap<number, number> | undefined;
+  readonly shrunk: Shrinking | undefined;
 }
 
 /** Builds the messages in order, because whether thinking is kept depends on all messages before it. */

@@ -1,16 +1,17 @@
 import { measureOfEntry } from "../../lanes/measure.ts";
 import type { Entry } from "../../thread/entry.ts";
-import type { Message, ToolMessage } from "../../thread/message.ts";
+import type { Part, ToolMessage } from "../../thread/message.ts";
 import type { Thread } from "../../thread/thread.ts";
 import { fileTokens, messageFiles } from "../../tokens/counter.ts";
 import { firstIndex } from "../binary-search.ts";
 import { type BudgetParts, ProjectionError, tailTooShort } from "../error.ts";
-import { type Block, type Call, isAssistant } from "../history/block.ts";
+import { isAssistant } from "../history/block.ts";
 import type { Settings } from "../input/input.ts";
 import { pendingItems } from "../input/input.ts";
 import type { ContextPolicy } from "../policy/policy.ts";
 import type { LeadingMessages } from "../render/leading-messages.ts";
-import { contentBytes, shortenContent } from "../render/shorten.ts";
+import type { Shrinking } from "../render/render-block.ts";
+import { contentBytes, shortenContent, withoutFiles } from "../render/shorten.ts";
 import { rulesOf } from "../rules.ts";
 import { type ContextWindow, clearedBefore, decideWindow } from "../window/window.ts";
 import { type Assembly, assemble } from "./assembly.ts";
@@ -51,30 +52,29 @@ export function runRenderPass<T>(
     const measure = pending.reduce((sum, entry) => sum + measureOfEntry(entry), log.measure);
     costs.clearBefore(clearedBefore(history, policy, measure));
     const all = engine.leadingMessages(log.systemPrompt ?? settings.systemPrompt);
-    const { movesByWholeStep, cutsSteered } = rulesOf(settings.rules);
+    const rules = rulesOf(settings.rules);
+    const { makesSpace } = rules;
     const beside = (leading: LeadingMessages): Fitting => {
       const fixed = { system: leading.system?.tokens ?? 0, tools: toolTokens, summary: leading.summary?.tokens ?? 0 };
       const freeTokens =
         policy.maxInputTokens - policy.reserveOutputTokens - fixed.system - fixed.tools - fixed.summary;
       const tail = { thread, engine, policy, freeTokens };
       if (!log.complete && history.turns.openers.length === 0) throw lacksTurns(tail);
-      const window = decideWindow(history, costs, policy, { freeTokens, measure, movesByWholeStep, cutsSteered });
+      const window = decideWindow(history, costs, policy, { ...rules, freeTokens, measure });
       checkTail(tail, window);
-      const shrunk = window.fits || policy.overflow === "error" ? undefined : shrink(engine, window.newest, freeTokens);
+      const shrunk =
+        window.fits || policy.overflow === "error" ? undefined : shrink(engine, window.newest, freeTokens, makesSpace);
       return { leading, fixed, freeTokens, window, shrunk };
     };
-    let fitting = beside(all);
+    const whole = beside(all);
     // All that is new comes before the summary.
-    if (!isShown(fitting) && cutsSteered && all.summary !== undefined) {
-      const bare = beside({ ...all, summary: undefined });
-      if (isShown(bare)) fitting = bare;
-    }
-    const { fixed, ...shown } = fitting;
-    const { window, shrunk, freeTokens } = shown;
-    if (!isShown(fitting) && mustFit)
-      throw overflowError(engine, settings, fixed, { newest: window.newest, freeTokens, rev: thread.rev });
-    const assembly = assemble(engine, settings, shown.leading, { ...window, shrunk: shrunk?.perEnd }, before);
-    return read({ engine, settings, thread, pending, ...shown, assembly, measure });
+    const bare = makesSpace && !isShown(whole) && all.summary ? beside({ ...all, summary: undefined }) : whole;
+    const shown = isShown(bare) ? bare : whole;
+    const { window, shrunk, leading, freeTokens } = shown;
+    if (!isShown(shown) && mustFit)
+      throw overflowError(engine, settings, shown.fixed, { newest: window.newest, freeTokens, rev: thread.rev });
+    const assembly = assemble(engine, settings, leading, { ...window, shrunk }, before);
+    return read({ engine, settings, thread, pending, leading, freeTokens, window, assembly, shrunk, measure });
   });
 }
 
@@ -88,36 +88,67 @@ function isShown({ window, shrunk }: Fitting): boolean {
 }
 
 /** How the results of the newest block are shortened. */
-interface ShrinkPlan {
-  /** The bytes kept at each end of a result, by the index of its call. */
-  readonly perEnd: ReadonlyMap<number, number>;
+interface ShrinkPlan extends Shrinking {
   readonly results: readonly { readonly seq: number; readonly bytes: number }[];
 }
 
 /**
- * Shortens the results of the newest block until it fits: the largest first, and no more than needed. Undefined if it
- * cannot fit. A result stays unchanged if the marker would make it longer.
+ * Shortens the results of the newest block until it fits. Replaces their files with notes only where shorter texts are not
+ * enough: the largest first, of equal ones the oldest, and no more than needed. Undefined if it cannot fit.
  */
-function shrink(engine: Engine, newest: number, freeTokens: number): ShrinkPlan | undefined {
-  const { history, costs } = engine;
+function shrink(engine: Engine, newest: number, freeTokens: number, notesFiles: boolean): ShrinkPlan | undefined {
+  const { history, costs, renderOptions } = engine;
   const block = history.blocks[newest];
   if (block?.type !== "exchange" || block.open <= history.coverage.edge) return undefined;
-  const rendered = costs.renderedBlock(newest, costs.variantFrom(newest, newest));
+  const { messages, tokens } = costs.renderedBlock(newest, costs.variantFrom(newest, newest));
+  const files = notesFiles ? messages.slice(1).flatMap(messageFiles) : [];
+  const cost = (file: Part): number => renderOptions.tokensOf({ role: "user", content: [file] });
+  files.sort((a, b) => cost(b) - cost(a));
+  const limit = freeTokens + tokens - costs.tokensFrom(newest);
+  for (let count = 0; count <= files.length; count++) {
+    const plan = shrinkTexts(engine, newest, limit, new Set(files.slice(0, count)));
+    if (plan !== undefined) return plan;
+  }
+  return undefined;
+}
+
+/**
+ * Shortens the results of a block beside these notes until it fits: the largest first, and no more than needed. A result
+ * stays unchanged if the marker would make it longer.
+ */
+function shrinkTexts(engine: Engine, at: number, limit: number, noted: ReadonlySet<Part>): ShrinkPlan | undefined {
+  const { costs, history, renderOptions } = engine;
+  const { bytesPerEnd, tokensOf } = renderOptions;
   const perEnd = new Map<number, number>();
-  let excess = costs.tokensFrom(newest) - freeTokens;
-  for (const { slot, call, message, bytes } of largestFirst(block, rendered.messages)) {
-    const cut = (end: number): ToolMessage => ({
-      ...message,
-      content: shortenResult(engine, call, end) ?? message.content,
-    });
-    const saved = (end: number): number => tokensOf(engine, message) - tokensOf(engine, cut(end));
+  const variant = { ...costs.variantFrom(at, at), shrunk: { perEnd, noted } };
+  const { messages, provenance, tokens } = costs.renderedBlock(at, variant);
+  const sized = (history.blocks[at]?.calls ?? [])
+    .flatMap(({ result }, slot) => {
+      const message = messages[slot + 1];
+      if (message?.role !== "tool" || result === undefined) return [];
+      return [{ slot, result, message, bytes: contentBytes(message.content) }];
+    })
+    .sort((a, b) => b.bytes - a.bytes);
+  let excess = tokens - limit;
+  for (const { slot, result, message, bytes } of sized) {
+    if (excess <= 0) break;
+    const cut = (end: number): ToolMessage => {
+      const short = shortenContent(result.content, result.seq, Math.min(end, bytesPerEnd || end));
+      return { ...message, content: withoutFiles(short, noted) };
+    };
+    const saved = (end: number): number => tokensOf(message) - tokensOf(cut(end));
     if (contentBytes(cut(0).content) >= bytes) continue;
     const end = saved(0) < excess ? 0 : largestEndWhere((end) => saved(end) >= excess, bytes);
     perEnd.set(slot, end);
     excess -= saved(end);
-    if (excess <= 0) return { perEnd, results: resultsOf(block, perEnd) };
   }
-  return undefined;
+  if (excess > 0) return undefined;
+  const results = sized.flatMap(({ slot, result: { seq }, bytes }) => {
+    const end = perEnd.get(slot);
+    const isChanged = end !== undefined || provenance[slot + 1]?.rule === "shrunk";
+    return isChanged ? [{ seq, bytes: end === undefined ? bytes : 2 * end }] : [];
+  });
+  return { perEnd, noted, results };
 }
 
 /**
@@ -128,30 +159,6 @@ function largestEndWhere(holds: (end: number) => boolean, limit: number): number
   let far = 1;
   while (far < limit && holds(far)) far *= 2;
   return firstIndex(Math.floor(far / 2), Math.min(far, limit), (end) => !holds(end)) - 1;
-}
-
-function shortenResult({ renderOptions }: Engine, { result }: Call, end: number): ToolMessage["content"] | undefined {
-  const limit = Math.min(end, renderOptions.bytesPerEnd || Number.POSITIVE_INFINITY);
-  return result && shortenContent(result.content, result.seq, limit);
-}
-
-function tokensOf({ renderOptions }: Engine, message: Message): number {
-  return renderOptions.tokensOf(message);
-}
-
-function resultsOf({ calls }: Block, kept: ReadonlyMap<number, number>): ShrinkPlan["results"] {
-  return [...kept].map(([slot, perEnd]) => ({ seq: calls[slot]?.result?.seq ?? -1, bytes: 2 * perEnd }));
-}
-
-/** Lists the shown results of a block, the largest first. */
-function largestFirst({ calls }: Block, messages: readonly Message[]) {
-  return calls
-    .flatMap((call, slot) => {
-      const message = messages[slot + 1];
-      if (message?.role !== "tool" || call.result === undefined) return [];
-      return [{ slot, call, message, bytes: contentBytes(message.content) }];
-    })
-    .sort((a, b) => b.bytes - a.bytes || a.slot - b.slot);
 }
 
 /** Makes an error that names the part that does not fit, its largest component, and what to do. */

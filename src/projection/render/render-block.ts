@@ -13,7 +13,7 @@ import { INTERRUPTED, isProviderExecuted, type ProviderExecutedPart } from "../.
 import { approvalMetadata } from "../../thread/messages/approval.ts";
 import { type AssistantBlock, type AssistantItem, type Block, type Call, isAssistant } from "../history/block.ts";
 import type { Provenance } from "../projection.ts";
-import { clearedMarker, contentBytes, shortenContent } from "./shorten.ts";
+import { clearedMarker, contentBytes, shortenContent, withoutFiles } from "./shorten.ts";
 
 /** The messages of one block (a message, or a model answer with its tool results), and their tokens. */
 export interface RenderedBlock {
@@ -40,8 +40,15 @@ export interface RenderVariant {
   readonly withoutThinking?: boolean;
   /** The block is a user message from before the window, kept because the window cuts its request. */
   readonly head?: boolean;
+  readonly shrunk?: Shrinking;
+}
+
+/** How the results of a block are made shorter. */
+export interface Shrinking {
   /** The bytes kept at each end of a result, by the index of its call. */
-  readonly shrunk?: ReadonlyMap<number, number>;
+  readonly perEnd: ReadonlyMap<number, number>;
+  /** The files that are replaced with notes. */
+  readonly noted: ReadonlySet<Part>;
 }
 
 export interface RenderOptions {
@@ -72,13 +79,7 @@ export function renderBlock(block: Block, variant: RenderVariant, options: Rende
     messages.push(assistantMessage(block, ids, (part) => isShown(part, keeps, options)));
     details.push({ seqs: [...new Set(block.items.map(({ seq }) => seq))] });
     for (const [slot, call] of block.calls.entries()) {
-      const [message, detail] = renderResult(
-        call,
-        ids[slot] ?? call.call.id,
-        variant,
-        variant.shrunk?.get(slot),
-        options,
-      );
+      const [message, detail] = renderResult(call, ids[slot] ?? call.call.id, variant, slot, options);
       messages.push(message);
       details.push(detail);
     }
@@ -109,7 +110,7 @@ function renderResult(
   { call, result }: Call,
   toolCallId: string,
   variant: RenderVariant,
-  shrunkTo: number | undefined,
+  slot: number,
   { bytesPerEnd, keepsApprovals }: RenderOptions,
 ): [ToolMessage, MessageSource] {
   const { content, isError } = result ?? INTERRUPTED;
@@ -124,9 +125,13 @@ function renderResult(
   if (result === undefined) return as(content, "interrupted");
   const marker = variant.cleared ? clearedMarker(content, result.seq) : undefined;
   if (marker !== undefined && contentBytes(marker) < contentBytes(content)) return as(marker, "cleared");
+  const { shrunk } = variant;
+  const shrunkTo = shrunk?.perEnd.get(slot);
   const limit = Math.min(shrunkTo ?? Number.POSITIVE_INFINITY, bytesPerEnd || Number.POSITIVE_INFINITY);
   const short = shortenContent(content, result.seq, limit);
-  return short === content ? as(content) : as(short, shrunkTo === limit ? "shrunk" : "shortened");
+  const noted = withoutFiles(short, shrunk?.noted);
+  if (noted === content) return as(content);
+  return as(noted, shrunkTo === limit || noted !== short ? "shrunk" : "shortened");
 }
 
 /**

@@ -1,5 +1,5 @@
 import { utf8Length } from "../../thread/encoding.ts";
-import type { Content, Part } from "../../thread/message.ts";
+import { type Content, type FileContentPart, fileNote, type Part } from "../../thread/message.ts";
 
 /**
  * Keeps the start and end of a result's texts, treated as one text, with a marker in between. Returns the same object
@@ -21,6 +21,13 @@ export function shortenContent(content: Content, seq: number, bytesPerEnd: numbe
     return around;
   });
   return bytesOf(shorter) < bytes ? withTexts(content, shorter) : content;
+}
+
+/** Replaces these files with notes. Returns the same object if there are none of them. */
+export function withoutFiles(content: Content, noted?: ReadonlySet<Part>): Content {
+  const isNoted = (part: Part): part is FileContentPart => noted?.has(part) === true;
+  if (typeof content === "string" || !content.some(isNoted)) return content;
+  return content.map((part) => (isNoted(part) ? { type: "text", text: fileNote(part, "fit") } : part));
 }
 
 /** Returns the marker that replaces a cleared tool result. */

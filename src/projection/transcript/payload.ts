@@ -66,7 +66,7 @@ export function assistantContent(content: Content, hasCalls: boolean): Content |
     return sameListIfEqual(parts, content);
   const files = parts.filter((part) => part.type === "file");
   // Replaces files with a text, because only Gemini accepts an assistant message with a file and no text.
-  const note: TextContentPart = { type: "text", text: files.map(fileNote).join("\n") };
+  const note: TextContentPart = { type: "text", text: files.map((file) => fileNote(file)).join("\n") };
   const first = parts.findIndex((part) => part.type === "file");
   return files.length === 0 ? undefined : [...parts.slice(0, first), note, ...parts.slice(first)];
 }

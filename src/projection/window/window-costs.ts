@@ -55,10 +55,9 @@ export class WindowCosts {
   /** Returns the tokens of a window that starts at block `start`, with the user messages of the request it cuts. */
   tokensFrom(start: number): number {
     const { length } = this.#history.blocks;
-    let tokens = this.#tokens.between(start, length) - (this.hasGapBefore(start) ? this.placeholderTokens : 0);
+    const own = this.#tokens.between(start, length) - (this.hasGapBefore(start) ? this.placeholderTokens : 0);
     const head = this.headOf(start);
-    tokens += this.#headTokens(head);
-    return tokens + (this.needsPlaceholder(start, head) ? this.placeholderTokens : 0);
+    return own + this.#headTokens(head) + (this.needsPlaceholder(start, head) ? this.placeholderTokens : 0);
   }
 
   /** Like `tokensFrom`, but counts messages. */
@@ -81,14 +80,15 @@ export class WindowCosts {
       return open > coverage.edge || turns.isOpenSince(start, coverage.newestWhenCovered(open));
     });
     if (this.#headTokens(head) <= this.#headLimit) return head;
-    const ask = users.find((index) => !isSteered(blocks[index]));
+    const ask = users.find((index) => {
+      const block = blocks[index];
+      return block?.type === "user" && !block.item.isSteered;
+    });
     return head.filter((index) => index === ask);
   }
 
   #headTokens(head: readonly number[]): number {
-    let tokens = 0;
-    for (const index of head) tokens += this.renderedBlock(index, HEAD_VARIANT).tokens;
-    return tokens;
+    return head.reduce((sum, index) => sum + this.renderedBlock(index, HEAD_VARIANT).tokens, 0);
   }
 
   needsPlaceholder(start: number, head = this.headOf(start)): boolean {
@@ -157,10 +157,6 @@ export class WindowCosts {
     const block = this.#history.blocks[index];
     return block === undefined ? 0 : messageCount(block) + (this.hasGapBefore(index) ? 1 : 0);
   }
-}
-
-function isSteered(block: Block | undefined): boolean {
-  return block?.type === "user" && block.item.isSteered;
 }
 
 const HEAD_VARIANT: RenderVariant = { head: true };

@@ -26,8 +26,8 @@ export interface WindowBudget {
   readonly measure: number;
   /** Whether a step above 0.5 applies in full (`ProjectionRules`). */
   readonly movesByWholeStep: boolean;
-  /** Whether a long head is only the ask (`ProjectionRules`). */
-  readonly cutsSteered: boolean;
+  /** Whether older steered messages leave space for what is new (`ProjectionRules`). */
+  readonly makesSpace: boolean;
 }
 
 /**
@@ -40,9 +40,10 @@ export function decideWindow(
   policy: ContextPolicy,
   budget: WindowBudget,
 ): ContextWindow {
-  costs.limitHead(budget.cutsSteered ? budget.freeTokens / 2 : Number.POSITIVE_INFINITY);
+  const { freeTokens, makesSpace } = budget;
+  costs.limitHead(makesSpace ? freeTokens / 2 : Number.POSITIVE_INFINITY);
   const window = windowBeside(history, costs, policy, budget);
-  if (window.fits || !budget.cutsSteered) return window;
+  if (window.fits || !makesSpace) return window;
   costs.limitHead(0);
   return windowBeside(history, costs, policy, budget);
 }
@@ -78,13 +79,13 @@ function windowBeside(
  * Returns the latest block at which the window may start, so that the model is shown everything new: the messages of
  * the last turn that it has not answered. In a running request it is the last block with tool calls.
  */
-function newestStart({ blocks, turns }: History, { cutsSteered }: WindowBudget): number {
+function newestStart({ blocks, turns }: History, { makesSpace }: WindowBudget): number {
   const newest = blocks.length - 1;
   const answered = blocks.findLastIndex(isAssistant);
   const opener = turns.lastOpener(1) ?? newest;
   const isRunning = blocks[answered]?.type === "exchange" && opener <= answered;
   if (isRunning) return answered;
-  return cutsSteered ? Math.min(newest, Math.max(opener, answered + 1)) : newest;
+  return makesSpace ? Math.min(newest, Math.max(opener, answered + 1)) : newest;
 }
 
 /**

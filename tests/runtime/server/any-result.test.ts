@@ -335,3 +335,37 @@ describe("the two faces of a result", () => {
     expect((await shownOf(() => [18].map(ok as never)[0])).entry?.payload).not.toHaveProperty("details");
   });
 });
+
+describe("files of results that do not fit beside each other", () => {
+  test.each([{}, { toolResults: { maxTokens: 2000 }, overflow: "shrink" as const }])(
+    "become notes, the oldest first, and the request continues: %o",
+    async (more) => {
+      const on = await stage();
+      const data = Buffer.from("%PDF-1.4");
+      const read = () =>
+        content([
+          { type: "text", text: "Read." },
+          { type: "file", mediaType: "application/pdf", data },
+        ]);
+      const model = scriptedModel([{ calls: [{ name: "read" }, { name: "read" }] }, "Done."]);
+      const tools = { read: { inputSchema: anything, execute: read } };
+      const contextPolicy = { maxInputTokens: 20_000, ...more };
+      const server = await on.start({ model, tools, contextPolicy });
+      expect((await on.end((await on.end(server.ask("Read both."))).result)).text).toBe("Done.");
+      const [first, second] = (model.requests[1]?.messages ?? []).flatMap(({ results = [] }) => results);
+      expect(JSON.stringify(first)).toContain("[A file (application/pdf) that cannot fit here]");
+      expect(JSON.stringify(second)).not.toContain("cannot fit here");
+      await proveAll(on.store, on.threadId);
+    },
+  );
+
+  test("are all shown where they are small images", async () => {
+    const on = await stage();
+    const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==";
+    const model = scriptedModel([{ calls: Array.from({ length: 12 }, () => ({ name: "shot" })) }, "Done."]);
+    const tools = { shot: { inputSchema: anything, execute: () => Buffer.from(png, "base64") } };
+    const server = await on.start({ model, tools, contextPolicy: { maxInputTokens: 20_000 } });
+    expect((await on.end((await on.end(server.ask("Look."))).result)).text).toBe("Done.");
+    expect(JSON.stringify(model.requests[1]?.messages)).not.toContain("cannot fit here");
+  });
+});

@@ -33,6 +33,8 @@ export interface Setting {
   readonly hasSummary: boolean;
   readonly cleared: readonly number[];
   readonly shrunk: Shrunk;
+  /** Files that notes stand for because the newest block did not fit. */
+  readonly noted: ReadonlySet<Part>;
   readonly policy: ContextPolicy;
   readonly model: string | undefined;
   readonly counter: TokenCounter;
@@ -169,9 +171,9 @@ function isOf({ provider, model }: ThinkingPart, asked: string | undefined): boo
   return family(provider) === family(wanted.provider) && model === wanted.model;
 }
 
-function resultDrafts(block: Block, ids: readonly string[], cleared: boolean, { policy, shrunk }: Setting): Draft[] {
+function resultDrafts(block: Block, ids: readonly string[], cleared: boolean, setting: Setting): Draft[] {
   return block.calls.map((call, n): Draft => {
-    const { content, isError, rule, metadata } = shownResult(call, policy, cleared, shrunk);
+    const { content, isError, rule, metadata } = shownResult(call, setting, cleared);
     const message: Message = {
       role: "tool",
       toolCallId: ids[n] ?? "",

@@ -2,11 +2,11 @@ import { ContextPolicy } from "heddle";
 import { PROJECTOR } from "heddle/core";
 import type { ProjectionInput } from "../../../../src/projection/input/input.ts";
 import type { Projection, ProjectionMeta } from "../../../../src/projection/projection.ts";
-import { type Block, firstOf, openersOf, openOf, type Structure } from "./blocks.ts";
+import { type Block, type Call, firstOf, openersOf, openOf, type Structure } from "./blocks.ts";
 import type { Coverage, Reader } from "./coverage.ts";
 import type { Folded, Place } from "./fold.ts";
 import { sum } from "./log.ts";
-import { positionOf, resultsOf } from "./results.ts";
+import { bytesOfContent, isNoted, positionOf, resultsOf, shownResult } from "./results.ts";
 import { firstLink, type Line } from "./thinking.ts";
 import type { Window } from "./window.ts";
 
@@ -90,7 +90,7 @@ export function metaOf(facts: Facts): ProjectionMeta {
       cleared,
       thinkingDropped,
       ...(thinkingStale.length > 0 && { thinkingStale }),
-      ...(setting.shrunk.size > 0 && { shrunk: shrunkOf(window) }),
+      ...(setting.shrunk.size + setting.noted.size > 0 && { shrunk: shrunkOf(window) }),
     },
   };
 }
@@ -167,5 +167,11 @@ function samePrefix(lines: readonly Line[], { messages }: Pick<Projection, "mess
 }
 
 function shrunkOf({ setting }: Window): { seq: number; bytes: number }[] {
-  return [...setting.shrunk].map(([call, bytes]) => ({ seq: call.result?.place.seq ?? -1, bytes }));
+  const seqOf = (call: Call) => call.result?.place.seq ?? -1;
+  const { shrunk, noted, blocks } = setting;
+  const changed = blocks.flatMap(({ calls }) => calls.filter((call) => isNoted(call, noted) || shrunk.has(call)));
+  const whole = (call: Call) => bytesOfContent(shownResult(call, { ...setting, shrunk: new Map() }, false).content);
+  return changed
+    .toSorted((a, b) => whole(b) - whole(a))
+    .map((call) => ({ seq: seqOf(call), bytes: shrunk.get(call) ?? whole(call) }));
 }

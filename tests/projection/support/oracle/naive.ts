@@ -44,6 +44,7 @@ export function naiveProject(input: ProjectionInput): Projection {
     hasSummary: coverage.shown !== undefined,
     cleared: clearedOf(blocks, policy, folded.measure),
     shrunk: new Map(),
+    noted: new Set(),
     policy,
     model,
     counter,

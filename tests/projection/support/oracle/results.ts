@@ -1,4 +1,4 @@
-import type { Content, ContextPolicy } from "heddle";
+import type { Content, ContextPolicy, Part } from "heddle";
 import type { PartMetadata } from "heddle/core";
 import { type Block, type Call, firstOf, isExchange, openersOf } from "./blocks.ts";
 import { partsOf } from "./content.ts";
@@ -23,7 +23,7 @@ export interface ShownResult {
   readonly rule?: "interrupted" | "cleared" | "shortened" | "shrunk";
 }
 
-export function shownResult(call: Call, policy: ContextPolicy, cleared: boolean, shrunk: Shrunk): ShownResult {
+export function shownResult(call: Call, { policy, shrunk, noted }: Shrinking, cleared: boolean): ShownResult {
   const { result } = call;
   const { approval } = call;
   if (result?.what.type !== "result" && approval?.approved === true) {
@@ -37,10 +37,38 @@ export function shownResult(call: Call, policy: ContextPolicy, cleared: boolean,
     if (bytesOf(marker) < bytesOfContent(content)) return { content: marker, isError, rule: "cleared" };
   }
   const limit = shrunk.get(call);
-  if (limit !== undefined) return { content: shortened(content, limit, seq), isError, rule: "shrunk" };
+  if (limit !== undefined)
+    return { content: withNotes(shortened(content, limit, seq), noted), isError, rule: "shrunk" };
   const { maxTokens } = policy.toolResults;
   const short = maxTokens > 0 ? shortened(content, 4 * maxTokens, seq) : content;
+  if (isNoted(call, noted)) return { content: withNotes(short, noted), isError, rule: "shrunk" };
   return { content: short, isError, ...(short !== content && { rule: "shortened" as const }) };
+}
+
+interface Shrinking {
+  readonly policy: ContextPolicy;
+  readonly shrunk: Shrunk;
+  readonly noted: ReadonlySet<Part>;
+}
+
+/** The files of a result that is shown. */
+export function filesOf({ result }: Call): readonly Part[] {
+  return result?.what.type === "result" ? partsOf(result.what.content).filter(({ type }) => type === "file") : [];
+}
+
+/** Whether a note stands for one of its files. */
+export function isNoted(call: Call, noted: ReadonlySet<Part>): boolean {
+  return filesOf(call).some((file) => noted.has(file));
+}
+
+function withNotes(content: Content, noted: ReadonlySet<Part>): Content {
+  if (typeof content === "string") return content;
+  return content.map((part): Part => {
+    if (part.type !== "file" || !noted.has(part)) return part;
+    const { filename, mediaType } = part;
+    const name = filename === undefined ? "" : `${filename}, `;
+    return { type: "text", text: `[A file (${name}${mediaType}) that cannot fit here]` };
+  });
 }
 
 export function bytesOfContent(content: Content): number {

@@ -1,10 +1,10 @@
-import type { TokenCounter } from "heddle";
+import type { Part, TokenCounter } from "heddle";
 import { countMessage } from "heddle/core";
 import { ProjectionError } from "../../../../src/projection/error.ts";
 import { type Block, type Call, firstOf, isExchange, openersOf, openOf } from "./blocks.ts";
 import { compose, type Setting } from "./compose.ts";
 import { sum } from "./log.ts";
-import { bytesOfContent, positionOf, shortened, shownResult, unitOf } from "./results.ts";
+import { bytesOfContent, filesOf, positionOf, shownResult, unitOf } from "./results.ts";
 
 export interface Window {
   /** The first block that is not covered by a summary. */
@@ -107,25 +107,36 @@ function squeezed(setting: Setting, purse: Purse, newest: number): Setting {
   if (setting.policy.overflow === "error" || block === undefined) {
     throw overflow(code, cost(newest, setting, purse), purse.room);
   }
-  const size = (call: Call) => bytesOfContent(shownResult(call, setting.policy, false, new Map()).content);
+  const { counter } = purse;
+  const price = (file: Part) => countMessage({ role: "user", content: [file] }, counter, setting.model);
+  const files = block.calls.flatMap(filesOf).toSorted((a, b) => price(b) - price(a));
+  for (const count of range(0, files.length)) {
+    const shown = { ...setting, noted: new Set(files.slice(0, count)) };
+    const fitting = cost(newest, shown, purse) <= purse.room ? shown : withShorterTexts(shown, purse, newest, block);
+    if (fitting !== undefined) return fitting;
+  }
+  throw overflow(code, cost(newest, setting, purse), purse.room);
+}
+
+function withShorterTexts(setting: Setting, purse: Purse, newest: number, block: Block): Setting | undefined {
+  const { noted } = setting;
+  const bytesWith = (call: Call, shrunk: Setting["shrunk"]) =>
+    bytesOfContent(shownResult(call, { ...setting, shrunk }, false).content);
+  const size = (call: Call) => bytesWith(call, new Map());
   const calls = block.calls.filter(({ result }) => result !== undefined).toSorted((a, b) => size(b) - size(a));
   let shrunk: Setting["shrunk"] = new Map();
   for (const call of calls) {
     const before = shrunk;
-    const isShorter = (limit: number) => {
-      const { result } = call;
-      if (result?.what.type !== "result") return false;
-      return bytesOfContent(shortened(result.what.content, limit, result.place.seq)) < size(call);
-    };
+    const isShorter = (limit: number) => bytesWith(call, new Map([[call, limit]])) < size(call);
     const { maxTokens } = setting.policy.toolResults;
     const most = Math.min(size(call), maxTokens > 0 ? 4 * maxTokens : Number.POSITIVE_INFINITY) - 1;
     for (const limit of range(0, most).toReversed()) {
       if (limit % 2 === 1 || !isShorter(limit)) continue;
       shrunk = new Map([...before, [call, limit]]);
-      if (cost(newest, { ...setting, shrunk }, purse) <= purse.room) return { ...setting, shrunk };
+      if (cost(newest, { ...setting, shrunk, noted }, purse) <= purse.room) return { ...setting, shrunk };
     }
   }
-  throw overflow(code, cost(newest, { ...setting, shrunk }, purse), purse.room);
+  return undefined;
 }
 
 function overflow(code: string, needed: number, available: number): ProjectionError {

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import type { Content, EntryInput, JsonObject, JsonValue, Refs } from "heddle";
+import type { Content, EntryInput, JsonObject, JsonValue, Part, Refs } from "heddle";
 import {
   answerContent,
   args,
@@ -8,6 +8,7 @@ import {
   content,
   maybe,
   result,
+  resultFile,
   type Thought,
   text,
   thought,
@@ -34,6 +35,7 @@ interface PlannedCall {
   readonly fate: "answered" | "missing" | "late" | "twice";
   /** What it ran with, if its approval has edited it. */
   readonly edited: JsonValue | undefined;
+  readonly files: readonly Part[] | undefined;
 }
 
 const plannedCall: fc.Arbitrary<PlannedCall> = fc.record({
@@ -47,6 +49,7 @@ const plannedCall: fc.Arbitrary<PlannedCall> = fc.record({
     fc.constantFrom("missing" as const, "late" as const, "twice" as const),
   ),
   edited: maybe(2, args),
+  files: maybe(2, fc.array(resultFile, { minLength: 1, maxLength: 2 })),
 });
 
 const round = fc.record({
@@ -146,7 +149,7 @@ function thoughtOver(draft: Draft, { thinking, model, isFingerprinted }: Thought
   };
 }
 
-function answerOf({ id, name, result, edited }: PlannedCall, vocabulary: string, refs: Refs): Draft {
+function answerOf({ id, name, result, edited, files }: PlannedCall, vocabulary: string, refs: Refs): Draft {
   const toolCallId = id !== undefined && { toolCallId: id };
   return ({ lane }) => {
     if (vocabulary === "plain") return { kind: "tool_result", payload: { ...toolCallId, name, result }, refs };
@@ -158,7 +161,7 @@ function answerOf({ id, name, result, edited }: PlannedCall, vocabulary: string,
       role: "tool",
       ...toolCallId,
       name,
-      content,
+      content: files === undefined ? content : ([{ type: "text", text: content }, ...files] as unknown as JsonValue), // parts are JSON
       ...(isError && { isError }),
       ...details,
       ...(edited !== undefined && { editedArguments: edited }),

@@ -29,6 +29,12 @@ const file: fc.Arbitrary<Part> = fc.oneof(
   fc.constant<Part>({ ...image, data: { url: "not a url" } }),
 );
 
+/** Some cost more than a small window has. */
+export const resultFile: fc.Arbitrary<Part> = fc.oneof(
+  file,
+  fc.constantFrom(100, 250).map((width): Part => ({ ...image, metadata: { heddle: { width, height: 750 } } })),
+);
+
 const textPart: fc.Arbitrary<Part> = fc.oneof(
   { weight: 6, arbitrary: text.map((text): Part => ({ type: "text", text })) },
   fc.constant<Part>({ type: "text", text: "", metadata: { google: { thoughtSignature: "c2ln" } } }),
