@@ -43,7 +43,7 @@ export interface ProjectionView {
   readonly thinkingDropped: readonly number[];
   /** Entries of the running turn whose thinking is kept although earlier messages have changed. Absent when there are none. */
   readonly thinkingStale?: readonly number[];
-  /** Results shortened because the newest block did not fit, with the bytes kept of each. */
+  /** Results shortened because the newest block did not fit, with the bytes kept of each. A note may stand for a file. */
   readonly shrunk?: readonly { readonly seq: number; readonly bytes: number }[];
 }
 

@@ -169,7 +169,7 @@ export type PolicyFields = {
   readonly toolResults: ToolResultsPolicy;
   /** "auto", the default, keeps thinking only where the provider accepts it. "keep" keeps all thinking, "drop" drops all. */
   readonly thinking: "auto" | "keep" | "drop";
-  /** If the newest block does not fit: "error" throws, "shrink" shortens its results. Default "error"; for agents "shrink". */
+  /** If the newest block does not fit: "error" throws, "shrink" shortens its results and then shows notes for files. Default "error"; for agents "shrink". */
   readonly overflow: "error" | "shrink";
   /** Set needsSummary when more entries than this follow the last summary. Default 0, off. */
   readonly summarizeThreshold: number;
