@@ -76,7 +76,7 @@ export function bytesOfContent(content: Content): number {
 }
 
 /** Texts that have more bytes together than the limit, cut to head and tail; the very same content when it gains nothing. */
-export function shortened(content: Content, limit: number, seq: number): Content {
+function shortened(content: Content, limit: number, seq: number): Content {
   const parts = partsOf(content);
   const characters = parts.flatMap((part, at) =>
     part.type === "text" ? [...part.text].map((character) => ({ character, at })) : [],

@@ -5,7 +5,7 @@ import type { ScriptedStep } from "heddle/testing";
 import { expect, onTestFinished } from "vitest";
 import { agentOf, anything } from "../../ui-messages/chat.ts";
 
-export const api = "http://localhost/api/chat";
+const api = "http://localhost/api/chat";
 
 type Options = Partial<ChatHandlerOptions> & {
   readonly script?: readonly ScriptedStep[];
