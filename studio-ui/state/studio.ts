@@ -193,7 +193,8 @@ function forget(id: string): void {
   changesDuringLoad?.push(() => forget(id));
   const known = list.peek();
   if (known.state === "there") list.value = { state: "there", value: known.value.filter((row) => row.id !== id) };
-  if (route.peek().threadId === id) go({});
+  // A page that was opened after the deletion says that there is no such thread.
+  if (route.peek().threadId === id && thread.peek()?.detail.peek().state === "there") go({});
 }
 
 export async function fork(atSeq: number): Promise<void> {

@@ -151,7 +151,8 @@ async function run(scene: Scene, directive: ToolExec, request: LiveRequest): Pro
   } catch {
     // the tool has run, even if telemetry throws
   }
-  if (isLost) {
+  // A repeatable tool is run again.
+  if (isLost && toolOf(scene, call)?.repeatable !== true) {
     const what = `the result of the call ${call.id} of the tool ${call.name} is dropped`;
     scene.warn(`Thread ${scene.threadId}, request ${requestId}: ${what}. The tool may have run. ${LOST.message}`);
   }
