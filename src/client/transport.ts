@@ -145,7 +145,7 @@ class HttpTransport implements ThreadTransport {
   readonly #stopping = new Map<string, Promise<unknown>>();
   readonly #unsent = new Map<string, string>();
   /** The messages of the last load, which the next one does not load again. */
-  #shown: (Pick<ShownRest, "known" | "messages"> & { readonly threadId: string }) | undefined;
+  #shown: (Pick<ShownRest, "known" | "messages" | "nextSeq"> & { readonly threadId: string }) | undefined;
 
   constructor(options: ChatTransportOptions) {
     this.#options = options;
@@ -185,7 +185,7 @@ class HttpTransport implements ThreadTransport {
     const path = `${pathOf(threadId)}/messages?known=${before?.known ?? ""}`;
     const { known, kept = 0, ...page } = (await (await this.#get(path, { signal })).json()) as ShownRest; // of our server
     const messages = [...(before?.messages.slice(0, kept) ?? []), ...page.messages];
-    this.#shown = { threadId, known, messages };
+    this.#shown = { threadId, known, messages, nextSeq: page.nextSeq };
     return { ...page, messages };
   }
 
@@ -257,7 +257,8 @@ class HttpTransport implements ThreadTransport {
     const { chatId, messages, trigger, messageId, headers } = options;
     const { body } = this.#options;
     const own = typeof body === "function" ? await body() : body;
-    const all = { ...own, ...options.body, id: chatId, messages: postedOf(messages), trigger, messageId };
+    const nextSeq = this.#shown?.threadId === chatId ? this.#shown.nextSeq : undefined;
+    const all = { ...own, ...options.body, id: chatId, messages: postedOf(messages), trigger, messageId, nextSeq };
     const init = { body: all, signal, headers };
     return this.#connect(signal, async (attempt) => {
       try {

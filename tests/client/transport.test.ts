@@ -223,6 +223,20 @@ test("a message is posted with the id of the one before it, and without the othe
   ]);
 });
 
+test("people who write at once do not cut each other's answers", async () => {
+  const server = new TestServer(agentWith(["Hello.", "One.", "Two.", "Three.", "Four."]));
+  const tabs = [tabOn(server), tabOn(server), tabOn(server)];
+  await tabs[0]?.chat.sendMessage({ text: "Hi" });
+  for (const tab of tabs) await expect.poll(tab.texts).toBe("Hi | Hello.");
+  await Promise.all(tabs.map(({ chat }, index) => chat.sendMessage({ text: `From ${index}` })));
+  for (const tab of tabs) {
+    await isAsReloaded(server, tab);
+    const shown = JSON.stringify(tab.chat.messages); // a message that joins is a part of the answer
+    for (const index of tabs.keys()) expect(shown).toContain(`From ${index}`);
+  }
+  expect(JSON.stringify((await server.host.thread("t")).toArray())).not.toContain("cancelled");
+});
+
 test("a message that is sent during a stop is sent after it", async () => {
   const server = new TestServer(agentWith([slowly("One ", "two."), "New."]));
   const tab = tabOn(server);

@@ -156,8 +156,8 @@ async function serve<Agent extends AnyAgent>(
   const decision = { by, ...(typeof body["reason"] === "string" && { reason: body["reason"] }) };
   switch (action) {
     case "turn": {
-      const { messages, trigger, messageId } = body;
-      const sent = { trigger, messageId } as { readonly trigger?: string; readonly messageId?: string }; // checked by chatTurn
+      const { messages, trigger, messageId, nextSeq } = body;
+      const sent = { trigger, messageId, nextSeq } as Pick<ChatTurnOptions, "trigger" | "messageId" | "nextSeq">; // checked by chatTurn
       const all = { by, ...sent, ...(await ask?.(request, body)), ...(owner !== undefined && { owner }) };
       const asked = [all] as unknown as AskArguments<ChatTurnOptions<Agent>>; // as `ask` gave them
       return streamed(await chatTurn(host, threadId, messages as unknown as readonly UIMessageLike[], ...asked)); // checked by chatTurn

@@ -20,6 +20,8 @@ export type Post =
       readonly display: JsonObject | undefined;
       /** The id of the message before it, if it was posted too. */
       readonly before: string | undefined;
+      /** The seq of the first entry that the page has not seen, if it says so. */
+      readonly nextSeq: number | undefined;
       /** The page says that the message replaces the one with its id. */
       readonly isEdit: boolean;
     }
@@ -102,17 +104,17 @@ function placeOfKnown({ thread, tree, path }: Branches, known: readonly MessageN
   return { type: "branch", before, ...(same !== undefined && { again: true }), postId };
 }
 
-/** Behind a message that is followed by others, a new message begins a branch. */
+/** Behind a message that is followed by others, a new message begins a branch, if the page has seen those. */
 function placeAfter(
   tree: MessageTree,
   path: readonly MessageNode[],
   before: MessageNode,
   thread: Thread,
-  { content }: Message,
+  { content, nextSeq = Number.POSITIVE_INFINITY }: Message,
 ): Place {
   const onPath = path.indexOf(before);
   const next = onPath < 0 ? undefined : path.slice(onPath + 1).find(({ role }) => role === "user");
-  if (onPath >= 0 && next === undefined) return { type: "end" };
+  if (onPath >= 0 && (next === undefined || next.entry.seq >= nextSeq)) return { type: "end" };
   const last = lastAnswer(before);
   const [lane] = tree.lanesEndingWith(last);
   if (onPath < 0 && lane !== undefined) return { type: "lane", lane };

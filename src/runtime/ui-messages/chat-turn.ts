@@ -12,7 +12,7 @@ import { readPart } from "../../thread/messages/read.ts";
 import type { Thread } from "../../thread/thread.ts";
 import type { AgentHost } from "../host/agent-host.ts";
 import type { AgentChoice, HostGetOptions } from "../host/options.ts";
-import { checkBy, checkFunctions, checkHostAskOptions, checkUIOptions } from "../option-names.ts";
+import { checkBy, checkFrom1, checkFunctions, checkHostAskOptions, checkUIOptions } from "../option-names.ts";
 import type { AgentRequest } from "../request/request.ts";
 import { RequestError } from "../request/request-error.ts";
 import { FollowedRequest } from "../server/followed-request.ts";
@@ -42,6 +42,11 @@ export type ChatTurnOptions<Agent extends AnyAgent = AnyAgent> = AskOptions<Agen
     readonly trigger?: string | undefined;
     /** The `messageId` that `useChat` sends: the answer to replace. Default: the answer to the last message of the user. */
     readonly messageId?: string | undefined;
+    /**
+     * The `nextSeq` of the messages that the page has loaded. A message behind an older one goes to the end, if the page had not seen
+     * what came in between. Default: it begins a branch.
+     */
+    readonly nextSeq?: number | undefined;
     /**
      * The effect of a message on an open request. While it answers: "steer" adds the message to it, "queue" asks after its
      * end, "cancel" cancels it first. While it waits for a person: "deny" denies its calls with the text as the reason.
@@ -91,12 +96,13 @@ export async function chatTurn<Agent extends AnyAgent>(
   messages: readonly UIMessageLike[],
   ...given: AskArguments<ChatTurnOptions<Agent>>
 ): Promise<ChatTurn<AgentOutput<Agent>>> {
-  const [{ by, trigger, messageId, busy, generateId, ...options } = {}] = given as [
+  const [{ by, trigger, messageId, nextSeq, busy, generateId, ...options } = {}] = given as [
     options?: ChatTurnOptions<AnyAgent>,
   ]; // the type of the context does not matter here
   checkHostAskOptions(options);
   checkBy(by);
   checkFunctions({ generateId });
+  checkFrom1("nextSeq", nextSeq || undefined); // 0 of an empty thread
   const policy = checkBusy(busy);
   const last = Array.isArray(messages) ? messages.at(-1) : undefined;
   if (trigger !== "regenerate-message" && last?.role === "assistant") {
@@ -112,7 +118,7 @@ export async function chatTurn<Agent extends AnyAgent>(
   return askPost(
     host,
     threadId,
-    postOf(messages, trigger, messageId),
+    postOf(messages, { trigger, messageId, nextSeq }),
     { ...options, requestId },
     { ...policy, by, author: options.author },
   );
@@ -136,7 +142,10 @@ async function openRequest<Agent extends AnyAgent>(
 }
 
 /** The intent of the page, from its messages, trigger and message id. */
-function postOf(messages: readonly UIMessageLike[], trigger: unknown, messageId: unknown): Post {
+function postOf(
+  messages: readonly UIMessageLike[],
+  { trigger, messageId, nextSeq }: Pick<ChatTurnOptions, "trigger" | "messageId" | "nextSeq">,
+): Post {
   const list = Array.isArray(messages) ? messages : [];
   const at = list.findLastIndex((message: unknown) => isPlainObject(message) && message["role"] === "user");
   if (trigger === "regenerate-message") {
@@ -152,6 +161,7 @@ function postOf(messages: readonly UIMessageLike[], trigger: unknown, messageId:
     content,
     display: displayOf(list[at], content),
     before,
+    nextSeq,
     isEdit: id !== undefined && id === messageId,
   };
 }

@@ -123,6 +123,20 @@ describe.each([
     expect(JSON.stringify((await store.load("t"))?.toArray())).not.toContain(`Of ${1 - at}`);
   });
 
+  test.each([
+    ["a page that had not seen it", 2, "One? 4 Two? 5 Three? 6"],
+    ["a page that goes back on purpose", 4, "One? 4 Three? 6"],
+    ["a page that does not say it", undefined, "One? 4 Three? 6"],
+  ])("puts a message behind one that has a successor where it belongs, from %s", async (_who, nextSeq, texts) => {
+    const chat = chatOn({ store: open() });
+    const first = await send(chat, [user("m1", "One?")]);
+    await send(chat, [user("m2", "Two?")]);
+    const before = { id: first?.id, role: "assistant", parts: [] };
+    const answer = await chat.post("", { id: "t", messages: [before, user("m3", "Three?")], nextSeq });
+    expect(await answer.text()).toContain('"finish"');
+    expect((await shown(chat)).texts).toBe(texts);
+  });
+
   test("edits and regenerates on branches, and shows the one that is chosen", async () => {
     const chat = chatOn({ store: open() });
     const first = await send(chat, [user("m1", "2+2?")]);
