@@ -34,7 +34,7 @@ export function changeEvents(
   const encoder = new TextEncoder();
   const beats = heartbeats(ports);
   const body = new ReadableStream<Uint8Array>({
-    async start(controller) {
+    start(controller) {
       const send = (text: string): void => {
         if (!ended.aborted) controller.enqueue(encoder.encode(text));
       };
@@ -51,23 +51,27 @@ export function changeEvents(
         left.abort();
       };
       const look = (): void => void find().catch(() => undefined);
-      const end = store.onPosted(threadId, look); // also after a deletion
-      look();
-      void (async () => {
+      const follow = async (): Promise<void> => {
+        const end = store.onPosted(threadId, look); // also after a deletion
+        look();
         try {
           for await (const { id, seq, kind, refs } of store.watch(threadId, { fromSeq, signal: ended })) {
             const { requestId } = refs;
             last = { seq, id };
             sendChange({ seq, kind, ...(requestId !== undefined && { requestId }) });
           }
-        } catch {
-          // The page connects again, with the id of the last event.
         } finally {
           end();
-          beats.end();
-          controller.close();
         }
-      })().catch(() => undefined); // the page has left, so the stream is closed
+      };
+      const close = (): void => {
+        beats.end();
+        controller.close();
+      };
+      // After an error the page connects again, with the id of the last event. A page that has left has closed the stream.
+      void follow()
+        .then(close, close)
+        .catch(() => undefined);
     },
     pull: beats.begin,
     cancel: () => left.abort(),

@@ -5,6 +5,8 @@ import express from "express";
 import { AgentHost, memoryStore } from "heddle";
 import { chatHandler } from "heddle/ai-sdk";
 import { expect, onTestFinished, test } from "vitest";
+import { changeEvents } from "../../../src/runtime/chat/change-events.ts";
+import { systemRuntimePorts } from "../../../src/runtime/ports.ts";
 import { agentOf, anything } from "../ui-messages/chat.ts";
 
 const script = ["4", { calls: [{ id: "call_1", name: "pay" }] }, "Paid."];
@@ -75,4 +77,11 @@ test("the error says what to do when a parser of Express has read the body befor
   expect(await response.json()).toMatchObject({
     error: { code: "invalid_request", message: expect.stringContaining("before a parser of bodies") },
   });
+});
+
+test("a stream of changes ends when its store is closed", async () => {
+  const store = memoryStore();
+  await store.close();
+  const options = { ports: systemRuntimePorts, threadId: "t", fromSeq: 0, signal: new AbortController().signal };
+  expect(await changeEvents(store, options).text()).toContain("retry: 1000");
 });
