@@ -206,7 +206,11 @@ async function openLoop(
 ): Promise<Loop> {
   const { definition, store, threadId, ports, holder } = options;
   const settings = await settingsFor(definition, { ports, warn: options.warnOnce });
-  const loaded = await loadAgent(store, threadId, settings, ports);
+  // Both at once: only the holder of the claim takes rows.
+  const [loaded, waiting] = await Promise.all([
+    loadAgent(store, threadId, settings, ports),
+    waitingRows(options, holder),
+  ]);
   const { tools, traits } = settings;
   const sources = { ...toolSources(options), facts: { tools, traits } };
   const { code, facts, unresolved } = await findHeldTools(sources, heldFor(loaded));
@@ -217,9 +221,12 @@ async function openLoop(
     const asked = (await first?.(agent)) ?? ({ type: "resume", recover: definition.recover } as const);
     const isResumed = run !== undefined && asked.type === "resume" && asked.recover !== "fail";
     const given = isResumed ? await resumedValues(loop, run, signal) : undefined;
-    // Version 0.1 stored an operation beside the log, only while a request was open.
-    if (run !== undefined && holder !== undefined) await moveEarlierOperation(loop.scene, holder.epoch);
-    const rows = await waitingRows(loop.scene, holder);
+    let rows = waiting;
+    if (run !== undefined && holder !== undefined) {
+      // Version 0.1 stored an operation beside the log, only while a request was open.
+      await moveEarlierOperation(loop.scene, holder.epoch);
+      rows = await waitingRows(loop.scene, holder);
+    }
     await loop.reply((reply) => ({ type: "opened", rows, first: run && asked, given, reply }));
     posted?.readBy(loop);
     if (agent.thread.firstSeq > 0) await loop.readAhead(explainNext);
