@@ -13,6 +13,7 @@ const loadContext = () => import("./commands/context.ts");
 const loadCalls = () => import("./commands/calls.ts");
 const loadDecisions = () => import("./commands/decisions.ts");
 const loadThreadActions = () => import("./commands/thread-actions.ts");
+const loadStore = () => import("./commands/store.ts");
 const loadTransfer = () => import("./commands/transfer.ts");
 
 /** Every command. The module of a command is loaded only when the user calls the command. */
@@ -90,6 +91,18 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import("./commands/verify.ts")).verify,
   },
   {
+    name: "waiting",
+    group: "Look",
+    summary: "List the calls of all threads that wait for a decision",
+    load: async () => (await loadStore()).waiting,
+  },
+  {
+    name: "usage",
+    group: "Look",
+    summary: "List tokens by day and model, also of one owner or thread",
+    load: async () => (await loadStore()).usage,
+  },
+  {
     name: "token",
     group: "Look",
     summary: "Show what a resume token contains",
@@ -148,5 +161,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     group: "Move",
     summary: "Read a thread from an export or a list of messages",
     load: async () => (await loadTransfer()).importThread,
+  },
+  {
+    name: "delete",
+    group: "Move",
+    summary: "Delete a thread",
+    load: async () => (await loadStore()).deleteThread,
   },
 ];
