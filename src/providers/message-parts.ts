@@ -253,11 +253,29 @@ function textOfFile({ mediaType, filename = "A file", data }: FileContentPart): 
   return text && `[${filename}, ${mediaType}]\n${text}`;
 }
 
-/** The messages without the files that an API refuses for their type. One such file would end the conversation. */
+/** The messages without the files and names that an API refuses. One of them would end the conversation. */
 export function messagesFor(api: FileTaker, messages: readonly Message[]): readonly Message[] {
   checkMessages(messages);
-  const taken = withFileNotes(messages, (file) => takesFile(file, api));
+  const taken = withFileNotes(messages, (file) => takesFile(file, api)).map(withNames);
   return api === "google" && taken.some(hasOtherTexts) ? taken.map(withOneText) : taken;
+}
+
+/** Anthropic's limit for the title of a document. It refuses an empty one too. */
+const MAX_FILE_NAME = 500;
+
+function withNames(message: Message): Message {
+  if (message.role === "system" || typeof message.content === "string" || !message.content.some(isNamedOddly))
+    return message;
+  const content = message.content.map((part): Part => {
+    if (!isNamedOddly(part)) return part;
+    const { filename = "", ...file } = part;
+    return { ...file, ...(filename !== "" && { filename: filename.slice(0, MAX_FILE_NAME).toWellFormed() }) };
+  });
+  return { ...message, content };
+}
+
+function isNamedOddly(part: Part): part is FileContentPart {
+  return part.type === "file" && (part.filename === "" || (part.filename?.length ?? 0) > MAX_FILE_NAME);
 }
 
 /** Google's package makes a result of each text for Gemini 2, which takes one result for each call. */

@@ -115,3 +115,38 @@ test("a text file that is not taken is its text, which also counts in the budget
     expect(JSON.stringify(toAnthropic([user([file])]))).toContain("that cannot be shown here");
   }
 });
+
+describe.each(["", "🙂".repeat(600)])("a PDF with the odd name %j", (filename) => {
+  const messages = [
+    user([
+      { type: "text", text: "See." },
+      { ...file("application/pdf"), filename },
+    ]),
+  ];
+
+  test("has no empty name and no longer one than Anthropic takes, on every wire", () => {
+    for (const api of ["openai-chat", "openai-responses", "anthropic", "gemini"] as const) {
+      const provider = PACKAGES[api];
+      const options = { provider };
+      for (const made of [
+        FORMATTERS[api](messages),
+        toAISDKPrompt(messages, options),
+        toModelPrompt(messages, options),
+      ])
+        JSON.stringify(made, (key, value: unknown) => {
+          if (key !== "title" && key !== "filename") return value;
+          expect(String(value).length).toBeGreaterThan(0);
+          expect(String(value).length).toBeLessThanOrEqual(500);
+          expect(String(value).isWellFormed()).toBe(true);
+          return value;
+        });
+    }
+  });
+
+  test("has the beginning of its name as the title for Anthropic, or none", () => {
+    const [{ content } = { content: [] }] = toAnthropic(messages).messages;
+    const title = filename === "" ? undefined : filename.slice(0, 500);
+    expect(content).toMatchObject([{ type: "text" }, { type: "document", ...(title && { title }) }]);
+    expect(JSON.stringify(content).includes('"title"')).toBe(title !== undefined);
+  });
+});
