@@ -16,14 +16,18 @@ interface Beat {
   readonly missed: number;
 }
 
-/** Sends the comment after each interval. Call `begin` whenever a reader waits. */
-export function heartbeats(ports: Pick<RuntimePorts, "after" | "clock">): {
+/** Sends the comment after each interval. Call `begin` whenever a reader waits. `gone` is called when it reads no more. */
+export function heartbeats(
+  ports: Pick<RuntimePorts, "after" | "clock">,
+  gone: () => void = () => undefined,
+): {
   readonly begin: (controller: Beat["controller"]) => void;
   readonly end: () => void;
 } {
   const timers = new Timers<Beat>(ports, ({ controller, missed }) => {
     const { desiredSize } = controller;
-    if (desiredSize === null || missed > MOST_MISSED) return; // the stream has ended, or is not read
+    if (desiredSize === null) return; // the stream has ended
+    if (missed > MOST_MISSED) return gone();
     if (desiredSize > 0) controller.enqueue(new TextEncoder().encode(STILL_HERE));
     set({ controller, missed: desiredSize > 0 ? 0 : missed + 1 });
   });

@@ -2,7 +2,7 @@ import { createServer, type RequestListener, type Server } from "node:http";
 import { getRequestListener } from "@hono/node-server";
 import { DefaultChatTransport, readUIMessageStream, type UIMessage, type UIMessageChunk } from "ai";
 import express from "express";
-import { AgentHost, memoryStore } from "heddle";
+import { AgentHost, memoryStore, type ThreadStore } from "heddle";
 import { chatHandler } from "heddle/ai-sdk";
 import { expect, onTestFinished, test } from "vitest";
 import { changeEvents } from "../../../src/runtime/chat/change-events.ts";
@@ -84,4 +84,37 @@ test("a stream of changes ends when its store is closed", async () => {
   await store.close();
   const options = { ports: systemRuntimePorts, threadId: "t", fromSeq: 0, signal: new AbortController().signal };
   expect(await changeEvents(store, options).text()).toContain("retry: 1000");
+});
+
+test("a stream of changes reads as fast as its client, and ends when the client reads no more", async () => {
+  const store = memoryStore();
+  await store.append(
+    "t",
+    Array.from({ length: 1000 }, () => ({ kind: "note", payload: {} })),
+  );
+  let taken = 0;
+  const ended = Promise.withResolvers<void>();
+  const watch: ThreadStore["watch"] = async function* (...args) {
+    try {
+      for await (const entry of store.watch(...args)) {
+        taken++;
+        yield entry;
+      }
+    } finally {
+      ended.resolve();
+    }
+  };
+  const beats: (() => void)[] = [];
+  const after = (_ms: number, run: () => void) => {
+    beats.push(run);
+    return () => undefined;
+  };
+  const options = { threadId: "t", fromSeq: 0, signal: new AbortController().signal, ports: { after, clock: () => 0 } };
+  const { body } = changeEvents({ ...store, watch }, options);
+  const reader = body?.getReader();
+  for (let at = 0; at < 3; at++) await reader?.read();
+  expect(taken).toBeGreaterThanOrEqual(2);
+  expect(taken).toBeLessThanOrEqual(4);
+  for (const beat of beats) beat(); // each sets the next one
+  await ended.promise;
 });
