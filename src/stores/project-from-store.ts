@@ -79,12 +79,20 @@ export async function longerTail(store: TailStore, tail: Thread, error: unknown)
   return { thread: await extendTail(store, tail, start.fromSeq), requests: start.requests };
 }
 
-/** Extends a loaded tail backwards to `fromSeq`. Reads only the missing entries: the log is append-only. */
+/**
+ * Extends a loaded tail backwards to `fromSeq`. Reads only the missing entries: the log is append-only. A thread that was
+ * deleted and created again since is loaded anew.
+ */
 export async function extendTail(store: Pick<ThreadStore, "load">, tail: Thread, fromSeq: number): Promise<Thread> {
-  const { id, createdAt, metadata, firstSeq } = tail;
-  const older = await store.load(id, { last: firstSeq - fromSeq, upToSeq: firstSeq - 1 });
+  const { id, createdAt, metadata, firstSeq, rev } = tail;
+  const overlap = firstSeq < rev ? 1 : 0; // the first entry is read again, because no other thread has its id
+  const last = firstSeq - fromSeq + overlap;
+  const older = await store.load(id, { last, upToSeq: firstSeq - 1 + overlap });
   if (older === undefined) throw threadNotFound(id);
-  const entries = [...older.toArray({ partial: true }), ...tail.toArray({ partial: true })];
+  if (overlap === 1 && older.last()?.id !== tail.at(firstSeq)?.id)
+    return (await store.load(id, { last: rev - fromSeq })) ?? Promise.reject(threadNotFound(id));
+  const before = older.toArray({ partial: true }).filter(({ seq }) => seq < firstSeq);
+  const entries = [...before, ...tail.toArray({ partial: true })];
   const base = older.base && tail.base && joinBases(older.base, tail.base);
   return Thread.assemble({ id, createdAt, metadata, entries, firstSeq: older.firstSeq, base });
 }
