@@ -1,6 +1,6 @@
 /**
- * Where cache breakpoints are set. `true` sets them at the end of tools and system, and at about every 15th of the
- * newest blocks. `stablePrefix` (`meta.stablePrefix` of a projection) adds one at the end of the unchanged messages.
+ * Where cache breakpoints are set. `true` sets them at the last two system messages, or else at the last tool, and at about
+ * every 15th of the newest blocks. `stablePrefix` (`meta.stablePrefix` of a projection) adds one at the end of the unchanged messages.
  */
 export type CacheOption =
   | true
@@ -16,14 +16,22 @@ export interface Block {
   readonly markable: boolean;
 }
 
-/** How many breakpoints the messages get. Anthropic allows four; one is for tools and system. */
-const MARKS = 3;
+/** Anthropic allows four breakpoints. */
+const MARKS = 4;
+
+/** The last two system blocks get one: a summary is the last, and a new one must not throw away those before it. */
+const SYSTEM_MARKS = 2;
 
 /** The most blocks between two breakpoints. Anthropic searches only 20 blocks back for an earlier cache. */
 const STRIDE = 15;
 
-/** Returns the indices of the blocks that get a cache breakpoint. */
-export function marksOf(blocks: readonly Block[], cache: CacheOption): ReadonlySet<number> {
+/** Whether a system block gets a breakpoint. Without system blocks the last tool gets it. */
+export function isSystemMarked(index: number, count: number): boolean {
+  return index >= count - SYSTEM_MARKS;
+}
+
+/** Returns the indices of the blocks of messages that get a cache breakpoint. `systems` is the number of system blocks. */
+export function marksOf(blocks: readonly Block[], cache: CacheOption, systems: number): ReadonlySet<number> {
   const marks = new Set<number>();
   const add = (end: number): number => {
     const at = blocks.findLastIndex(({ markable }, index) => markable && index <= end);
@@ -33,7 +41,8 @@ export function marksOf(blocks: readonly Block[], cache: CacheOption): ReadonlyS
   const stable = cache === true ? 0 : (cache.stablePrefix ?? 0);
   add(blocks.findLastIndex(({ message }) => message < stable));
   let end = blocks.length - 1;
-  while (end >= 0 && marks.size < MARKS) end = add(end) - STRIDE;
+  const left = MARKS - Math.max(1, Math.min(systems, SYSTEM_MARKS));
+  while (end >= 0 && marks.size < left) end = add(end) - STRIDE;
   return marks;
 }
 

@@ -81,7 +81,7 @@ export async function longerTail(store: TailStore, tail: Thread, error: unknown)
 
 /**
  * Extends a loaded tail backwards to `fromSeq`. Reads only the missing entries: the log is append-only. A thread that was
- * deleted and created again since is loaded anew.
+ * deleted and created again since is loaded from its end.
  */
 export async function extendTail(store: Pick<ThreadStore, "load">, tail: Thread, fromSeq: number): Promise<Thread> {
   const { id, createdAt, metadata, firstSeq, rev } = tail;

@@ -30,10 +30,24 @@ test("the end of what did not change takes one of the three", () => {
 
 test("system ends what is cached of tools and system; without it the last tool does", () => {
   const withSystem = toAnthropic([system("a"), system("b"), user("Hi")], tools, { cache: true });
-  expect(withSystem.system?.map((block) => "cache_control" in block)).toEqual([false, true]);
+  expect(withSystem.system?.map((block) => "cache_control" in block)).toEqual([true, true]);
   expect(withSystem.tools?.map((tool) => "cache_control" in tool)).toEqual([false]);
   const without = toAnthropic([user("Hi")], tools, { cache: true });
   expect(without.tools?.map((tool) => "cache_control" in tool)).toEqual([true]);
+});
+
+test("a new summary, the last block of system, leaves the blocks before it in the cache", () => {
+  const before = [system("Rules"), system("Tone")];
+  const [first, second] = ["one", "two"].map((summary) =>
+    toAnthropic([...before, system(summary), ...loop(30)], tools, { cache: true }),
+  );
+  expect(first?.system?.map((block) => "cache_control" in block)).toEqual([false, true, true]);
+  expect(second?.system?.slice(0, 2)).toEqual(first?.system?.slice(0, 2));
+  const body = JSON.stringify(first);
+  expect(body.split("cache_control").length - 1).toBe(4); // Anthropic refuses more
+  const prompt = toAISDKPrompt([...before, system("one"), ...loop(30)], { cache: true });
+  expect(JSON.stringify(prompt).split("cacheControl").length - 1).toBe(4);
+  expect(prompt.slice(0, 3).map((message) => "providerOptions" in message)).toEqual([false, true, true]);
 });
 
 test("thinking is never marked; the block before it is", () => {

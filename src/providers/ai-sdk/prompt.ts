@@ -9,7 +9,7 @@ import {
   type ToolMessage,
 } from "../../thread/message.ts";
 import { type OptionNames, refuseUnknownOptions } from "../../thread/options.ts";
-import { type CacheOption, EPHEMERAL, marksOf } from "../cache.ts";
+import { type CacheOption, EPHEMERAL, isSystemMarked, marksOf } from "../cache.ts";
 import { fileUnsendable, unknownProvider } from "../error.ts";
 import {
   type AssistantPart,
@@ -142,8 +142,8 @@ interface IndexedPrompt {
 
 /** Adds the cache breakpoints. Changes the prompt in place, because no caller has it yet. */
 function addMarks(made: readonly IndexedPrompt[], cache: CacheOption): void {
-  const system = made.findLast(({ prompt }) => prompt.role === "system")?.prompt;
-  if (system !== undefined) mark(system);
+  const systems = made.filter(({ prompt }) => prompt.role === "system");
+  for (const [index, { prompt }] of systems.entries()) if (isSystemMarked(index, systems.length)) mark(prompt);
   const parts = made.flatMap(({ from, prompt }) =>
     prompt.role === "system"
       ? []
@@ -154,7 +154,7 @@ function addMarks(made: readonly IndexedPrompt[], cache: CacheOption): void {
         })),
   );
   const blocks = parts.map(({ part, message }) => ({ message, markable: part.type !== "reasoning" }));
-  for (const index of marksOf(blocks, cache)) {
+  for (const index of marksOf(blocks, cache, systems.length)) {
     const part = parts[index]?.part;
     if (part !== undefined) mark(part);
   }

@@ -9,7 +9,7 @@ import {
   type ToolSpec,
 } from "../../thread/message.ts";
 import { refuseUnknownOptions } from "../../thread/options.ts";
-import { type CacheOption, EPHEMERAL, marksOf } from "../cache.ts";
+import { type CacheOption, EPHEMERAL, isSystemMarked, marksOf } from "../cache.ts";
 import {
   type AssistantPart,
   argumentsObject,
@@ -153,21 +153,18 @@ function trimmed(placed: readonly PlacedBlock[]): readonly PlacedBlock[] {
   return [...placed.slice(0, -1), { ...last, block: { ...last.block, text: last.block.text.trimEnd() } }];
 }
 
-/** Adds cache breakpoints. Tools come before system in the cache, so one at the end of system covers both. */
+/** Adds cache breakpoints. Tools come before system in the cache, so one in system covers both. */
 function withMarks({ system, placed, tools }: Parts, cache: CacheOption): Parts {
   const marks = marksOf(
     placed.map(({ message, block }) => ({ message, markable: !isThinking(block) })),
     cache,
+    system.length,
   );
   return {
-    system: markLast(system),
+    system: system.map((block, index) => (isSystemMarked(index, system.length) ? mark(block) : block)),
     placed: placed.map((item, index) => (marks.has(index) ? { ...item, block: mark(item.block) } : item)),
-    tools: system.length === 0 ? markLast(tools) : tools,
+    tools: tools.map((tool, index) => (system.length === 0 && index === tools.length - 1 ? mark(tool) : tool)),
   };
-}
-
-function markLast<T extends object>(items: readonly T[]): T[] {
-  return items.map((item, index) => (index === items.length - 1 ? mark(item) : item));
 }
 
 function mark<T extends object>(block: T): T {
