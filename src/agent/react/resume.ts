@@ -69,9 +69,10 @@ export function handleResume(
   const spent = hadWork ? (timeLimitFailure(agent, run) ?? attemptsFailure(agent, attempt)) : undefined;
   if (spent !== undefined) return failRequest(taken, run, spent);
   const isCounted = isInterrupted && agent.settings.maxAttempts !== undefined;
-  // Write a note, so that a crash from here on counts as an interruption even if nothing else is written before it.
+  // Write a note, so that a crash from here on counts as an interruption even if nothing else is written before it. The
+  // calls that a stopped server lists are those of its own end, so a run that only waits takes the list back too.
   const isTaken = run.isAnsweredElsewhere && !hasOpenCalls(run) && !untouched;
-  const isNoted = isCounted || isTaken || (hadWork && run.handedOver !== undefined);
+  const isNoted = isCounted || isTaken || run.handedOver !== undefined;
   const step = scheduleTimeLimit(isNoted ? commitEntries(taken, attemptEntry(run, attempt)) : taken, run);
   if (hasOpenCalls(run)) {
     return openCalls(run).reduce(

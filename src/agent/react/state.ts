@@ -283,26 +283,24 @@ function afterEntry(before: Run, entry: Entry): Run {
   const fields = (call === undefined ? payload : { ...payload, call }) as unknown as JsonObject; // every payload is a JSON object
   const isAnsweredElsewhere = kind === "ai_message" && fields["elsewhere"] === true;
   const run = { ...before, workedMs: Math.max(before.workedMs, workedIn(fields)), isAnsweredElsewhere };
+  const { toolCallId: id, started } = fields;
   switch (kind) {
     case "ai_message":
       return afterMessage(run, fields, refs.callId);
     case "approval_requested":
-      return withStatus(run, fields["toolCallId"], "approval_requested", ["open"], fields);
+      return withStatus(run, id, "approval_requested", ["open"], fields);
     case "approval_resolved":
-      return withStatus(run, fields["toolCallId"], decisionIn(fields), ["open", "approval_requested"], fields);
+      return withStatus(run, id, decisionIn(fields), ["open", "approval_requested"], fields);
     case "question_asked":
-      return withStatus(run, fields["toolCallId"], "asked", UNFINISHED, { question: null, ...fields });
+      return withStatus(run, id, "asked", UNFINISHED, { question: null, ...fields });
     case "question_answered":
-      return withStatus(run, fields["toolCallId"], fields["started"] === true ? "started" : "answered", ["asked"], {
-        answer: null,
-        ...fields,
-      });
+      return withStatus(run, id, started === true ? "started" : "answered", ["asked"], { answer: null, ...fields });
     case "sleep_started":
-      return withStatus(run, fields["toolCallId"], "asleep", UNFINISHED, { deadline: fields["until"] ?? 0, ...fields });
+      return withStatus(run, id, "asleep", UNFINISHED, { deadline: fields["until"] ?? 0, ...fields });
     case "tool_started":
       return isPlainObject(fields["child"])
-        ? withStatus(run, fields["toolCallId"], "delegated", UNFINISHED, fields)
-        : withStatus(run, fields["toolCallId"], "started", UNFINISHED);
+        ? withStatus(run, id, "delegated", UNFINISHED, fields)
+        : withStatus(run, id, "started", UNFINISHED);
     case "error":
       return afterRefusal(run, fields);
     case "note":
@@ -337,6 +335,7 @@ function afterMessage(run: Run, payload: JsonObject, callId: string | undefined)
     callId,
     calls: calls.map((call) => ({ call, status: "open" })),
     firstOpen: 0,
+    handedOver: undefined, // it lists calls of the answer before
     ...usageAfter(run, payload["call"]),
     ...reason,
     text: contentText(payload["content"] as Content) || run.text, // the agent wrote this entry
@@ -402,7 +401,8 @@ function withStatus(
     const calls = run.calls.with(index, changed);
     let { firstOpen } = run;
     while (calls[firstOpen]?.status === "done") firstOpen++;
-    return { ...run, calls, firstOpen };
+    const handedOver = status === "started" ? run.handedOver?.concat(open.call.id) : run.handedOver; // begun since
+    return { ...run, calls, firstOpen, handedOver };
   }
   return run;
 }

@@ -154,6 +154,50 @@ describe("a process that finds a request under way", () => {
       .then([], [{ type: "tool_exec", call: { id: "t" } }]);
   });
 
+  const refs = { requestId: "req_1", runId: "run_1" };
+  const stopped = (...begun: string[]): EntryInput => ({ kind: "note", payload: { handedOver: { begun } }, refs });
+  const handedOver = (...names: string[]) => {
+    const calls = names.map((name) => ({ id: name, name }));
+    return calculator.given([ask, modelCallsSignal("call_1", calls)]);
+  };
+  const later = (given: typeof calculator) => calculator.given(left(given.when({ type: "notice" }).agent));
+  const unknown = (toolCallId: string) => ({ payload: { ...UNKNOWN.payload, toolCallId } });
+
+  test("takes a thread over with a note, also where a call only waits", () => {
+    const waiting = later(handedOver("confirm").given([stopped()]));
+    waiting.when(resume).then([{ kind: "note", payload: { attempt: 1 } }], [{ type: "await_answer" }]);
+    later(waiting.given([resume]))
+      .when(resume)
+      .then([], [{ type: "await_answer" }]);
+  });
+
+  test("does not run calls of a later answer that may have run, where no note was written", () => {
+    const result = { role: "tool", toolCallId: "confirm", content: "yes" };
+    const answer = { role: "assistant", content: "", toolCalls: [{ id: "t", name: "add", arguments: {} }] };
+    const [confirmed, called] = [result, answer].map((payload, index) => {
+      return { kind: "ai_message", payload: { ...payload, ...refs }, refs: { ...refs, callId: `call_${index + 1}` } };
+    });
+    later(handedOver("confirm").given([stopped(), confirmed ?? {}, called ?? {}]))
+      .when(resume)
+      .then([UNKNOWN], [{ type: "emit", event: { ...INTERRUPTED, callId: "call_2" } }, { type: "llm_stream" }]);
+  });
+
+  test("does not run a call that was begun after the stop, where no note was written", () => {
+    const of = { ...refs, callId: "call_1", toolCallId: "pay" };
+    const begun = {
+      kind: "approval_resolved",
+      payload: { toolCallId: "pay", approved: true, started: true },
+      refs: of,
+    };
+    const asked = handedOver("pay", "add").given([{ ...approval, toolCallId: "pay" }, stopped(), begun]);
+    later(asked)
+      .when(resume)
+      .then(
+        [{ kind: "note", payload: { attempt: 1 } }, unknown("pay")],
+        [{ type: "emit" }, { type: "emit" }, { type: "tool_exec", call: { id: "add" } }],
+      );
+  });
+
   test("may close it instead", () => {
     died(calling("add"), { type: "notice" })
       .when({ type: "resume", recover: "fail" })

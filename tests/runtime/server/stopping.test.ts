@@ -1,4 +1,5 @@
 import { StoreError } from "heddle";
+import { faultStore } from "heddle/testing";
 import { describe, expect, test } from "vitest";
 import { toAll } from "../support/recovery-tools.ts";
 import { anything, failureOf, gate, type Stage, stage, told } from "../support/stage.ts";
@@ -108,6 +109,32 @@ describe("a server that stops", () => {
     expect(ran).toEqual(["b"]);
     end("b");
     expect((await on.end(next.result(request.id))).text).toBe("Done.");
+  });
+
+  test("leaves a call to the next server, which begins it at most once even if it is killed", async () => {
+    const on = await stage();
+    const blocking = slowTool();
+    const paying = slowTool({ needsApproval: true });
+    const tools = { slow: blocking.tool, pay: paying.tool, ask: { inputSchema: anything } };
+    const script = [{ calls: [{ id: "p", name: "pay" }, ...calls("a").calls, { id: "q", name: "ask" }] }];
+    const server = await on.start({ script, tools, toolConcurrency: 1 });
+    const request = await on.end(server.ask("Go."));
+    await on.settled();
+    const stop = server.stop({ graceMs: 1_000 });
+    await on.settled();
+    blocking.end("a");
+    await on.end(stop);
+    const store = faultStore(on.store);
+    const killed = await on.start({ tools }, { store });
+    await on.end(killed.approve("p"));
+    await on.settled();
+    expect(paying.ran).toEqual(["p"]);
+    store.crash();
+    const next = await on.start({ script: ["Done."], tools });
+    await on.end(next.answer("q", "yes"));
+    expect((await on.end(next.result(request.id))).text).toBe("Done.");
+    expect(paying.ran).toEqual(["p"]);
+    expect(await results(on)).toContainEqual(["p", expect.stringContaining("unknown")]);
   });
 
   test("leaves an approved call that has not begun to the next server", async () => {
