@@ -5,6 +5,7 @@ import type { EntryInput, Refs } from "../../thread/entry.ts";
 import type { JsonValue } from "../../thread/json.ts";
 import { type Ports, systemPorts } from "../../thread/ports.ts";
 import { Thread } from "../../thread/thread.ts";
+import type { Mode } from "../definition/config.ts";
 import type { Directive } from "../directive.ts";
 import type { EventDraft } from "../event.ts";
 import type { CallBasis } from "../model-call.ts";
@@ -275,9 +276,11 @@ export function takesAnswer({ settings: { traits } }: ReactAgent, { call, status
   return status === "open" || (status === "started" && traits[call.name]?.client === true);
 }
 
-/** Whether a guard checks each call of the tool. Callers see such a call only after the log says that it is allowed. */
-export function isGuarded({ guards = false, traits }: ReactSettings, name: string): boolean {
-  return guards || traits[name]?.guarded === true;
+/** Whether a guard or a rule of a mode checks each call of the tool. Callers see such a call only after the log says that it is allowed. */
+export function isGuarded({ guards = false, traits, modes = {} }: ReactSettings, name: string): boolean {
+  const isRuled = ({ rules = [] }: Pick<Mode, "rules">) =>
+    rules.some(({ tool, verdict }) => tool === name && verdict === "deny");
+  return guards || traits[name]?.guarded === true || Object.values(modes).some(isRuled);
 }
 
 /**

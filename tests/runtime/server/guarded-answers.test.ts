@@ -1,5 +1,5 @@
 import { AgentHost, defineAgent, StoreError } from "heddle";
-import { scriptedModel } from "heddle/testing";
+import { faultStore, type StoreWrite, scriptedModel } from "heddle/testing";
 import { describe, expect, test } from "vitest";
 import { spied } from "../support/spied-store.ts";
 import { anything, eventsOf, failureOf, gate, proveAll, stage, told } from "../support/stage.ts";
@@ -97,4 +97,42 @@ test("a deferred call cannot be answered while it waits for approval", async () 
   await on.end(elsewhere.answer(on.threadId, "call_1", "signed"));
   expect((await on.end(request.result)).text).toBe("Signed.");
   await on.end(elsewhere.stop());
+});
+
+describe("a deferred call of a tool that a mode has a rule against", () => {
+  const rules = [{ tool: "sign", verdict: "deny", pattern: { as: "king" } }] as const;
+  const config = { tools: { sign: { inputSchema: anything } }, modes: { safe: { rules } } };
+  const signing = (as: string) => [{ calls: [{ id: "call_1", name: "sign", arguments: { as } }] }];
+
+  test("is denied by the next process too, where the first has ended right after the model's answer", async () => {
+    const on = await stage();
+    let isAsked = false;
+    const plan = ({ kinds }: Pick<StoreWrite, "kinds">) => {
+      const isAnswer = isAsked && kinds.includes("ai_message");
+      isAsked ||= kinds.includes("ai_message");
+      return isAnswer ? ({ type: "crash", when: "after" } as const) : undefined;
+    };
+    const store = faultStore(on.store, { plan });
+    const first = await on.start({ script: signing("king"), ...config }, { store });
+    const { id } = await on.end(first.ask("Sign.", { mode: "safe" }));
+    await on.settled();
+    expect(told(await on.log())).toEqual(["ask Sign.", "calls call_1"]);
+    expect(await statusIn(on)).toBe("running");
+    await on.pass(20_000);
+    const next = await on.start({ script: ["I may not."], ...config });
+    expect((await on.end(next.result(id))).text).toBe("I may not.");
+    expect(told(await on.log())).toContain("approval_resolved call_1");
+  });
+
+  test("waits for its answer where the rule does not cover it, and the next process takes the answer at once", async () => {
+    const on = await stage();
+    const first = await on.start({ script: signing("clerk"), ...config });
+    const request = await on.end(first.ask("Sign.", { mode: "safe" }));
+    await on.end(eventsOf(request, { until: "waiting" }));
+    expect(await statusIn(on)).toBe("waiting");
+    await on.end(first.stop());
+    const next = await on.start({ script: ["Signed."], ...config });
+    await next.answer("call_1", "signed");
+    expect((await on.end(next.result(request.id))).text).toBe("Signed.");
+  });
 });
