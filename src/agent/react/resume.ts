@@ -76,7 +76,7 @@ export function handleResume(
   const step = scheduleTimeLimit(isNoted ? commitEntries(taken, attemptEntry(run, attempt)) : taken, run);
   if (hasOpenCalls(run)) {
     return openCalls(run).reduce(
-      (before, call) => resumeCall(before, call, { untouched, notBegun: hasNotBegun(run, call) }),
+      (before, call) => resumeCall(before, call, { untouched, begun: run.handedOver?.includes(call.call.id) }),
       step,
     );
   }
@@ -96,11 +96,6 @@ function attemptsFailure({ settings: { maxAttempts } }: ReactAgent, attempt: num
   if (maxAttempts === undefined || attempt <= maxAttempts) return undefined;
   const message = `The process ended in each of ${maxAttempts} attempts of the request. See what ends it, or raise maxAttempts, and ask again.`;
   return { code: "attempts_exhausted", message };
-}
-
-/** A stopped server lists the calls that it has started. Any other call has not run. */
-function hasNotBegun({ handedOver }: Run, { call }: OpenCall): boolean {
-  return handedOver !== undefined && !handedOver.includes(call.id);
 }
 
 /** Other writers have appended entries: performs their decisions and uses their answers. */
@@ -132,19 +127,21 @@ function emitForeignEnd(agent: ReactAgent, runId: string): Step {
 interface ResumeFacts {
   /** Nothing has happened since the last entry. */
   readonly untouched?: boolean;
-  /** The call has not started, even if it was approved. */
-  readonly notBegun?: boolean;
+  /** Whether a stopped server lists the call as started. Any other call has not run, even if it was approved. Absent: unknown. */
+  readonly begun?: boolean | undefined;
 }
 
 /** Resumes one open call. A call that may have run is run again only if its tool is repeatable. */
-function resumeCall(step: Step, open: OpenCall, { untouched = false, notBegun = false }: ResumeFacts): Step {
+function resumeCall(step: Step, open: OpenCall, { untouched = false, begun }: ResumeFacts): Step {
   const { run } = step.agent.state;
   const { call, status } = open;
   if (run === undefined || step.agent.flight.running.includes(call.id)) return step;
   const { requestId, runId, callId = "" } = run;
   const { settings } = step.agent;
   const traits = settings.traits[call.name];
-  const asksFirst = traits?.needsApproval || (traits?.client && isGuarded(settings, call.name));
+  const notBegun = begun === false;
+  // A call that had begun may be one of a tool that needs an approval only since.
+  const asksFirst = !begun && (traits?.needsApproval || (traits?.client && isGuarded(settings, call.name)));
   if (skipsCalls(step.agent, run)) {
     const isUndecided = status === "approval_requested" || status === "approved";
     const isOpen = status === "open" || status === "started";

@@ -171,6 +171,18 @@ describe("a process that finds a request under way", () => {
       .then([], [{ type: "await_answer" }]);
   });
 
+  test("closes a call that had begun at the stop, also where its tool needs an approval since", () => {
+    later(handedOver("pay").given([stopped("pay")]))
+      .when(resume)
+      .then(
+        [{ payload: { attempt: 1 } }, unknown("pay")],
+        [{ type: "emit" }, { type: "emit" }, { type: "llm_stream" }],
+      );
+    later(handedOver("pay").given([stopped()]))
+      .when(resume)
+      .then([{ payload: { attempt: 1 } }], [{ type: "tool_exec", approved: false }]);
+  });
+
   test("does not run calls of a later answer that may have run, where no note was written", () => {
     const result = { role: "tool", toolCallId: "confirm", content: "yes" };
     const answer = { role: "assistant", content: "", toolCalls: [{ id: "t", name: "add", arguments: {} }] };
