@@ -31,7 +31,7 @@ export interface ToolOptions<Context = unknown, Answer = any> {
   /**
    * Sends a part to the page: the event `tool_data`, and a data part of UI messages. It is stored with the result of the call, up
    * to 8 MiB for a call, and no model is shown it. A part with the type and `id` of an earlier one replaces it. A `transient` one is
-   * not stored and in no message. Throws if it is no data part.
+   * not stored and in no message. Throws if it is no data part. After the tool has returned it does nothing.
    */
   readonly write: (part: ToolDataPart) => void;
 }

@@ -277,6 +277,7 @@ async function execute(
   signal: AbortSignal,
   generated: GeneratorOutput,
 ) {
+  const over = new AbortController();
   const given: Omit<ToolOptions, "messages"> = {
     context,
     experimental_context: context,
@@ -288,12 +289,16 @@ async function execute(
     question: answered?.question,
     write: (part) => {
       const checked = dataPart(part, maxResultBytes);
-      if (!signal.aborted) ignoreErrorsOf(onData)(checked);
+      if (!signal.aborted && !over.signal.aborted) ignoreErrorsOf(onData)(checked);
     },
   };
   const options = lazyField(given, "messages", () => modelMessages(messages)); // made only for tools that read them
-  const output = await tool.execute?.(input as never, options as never); // validated by its schema
-  return isAsyncIterable(output) ? generated.read(output, signal, limits.ports, onValue) : output;
+  try {
+    const output = await tool.execute?.(input as never, options as never); // validated by its schema
+    return isAsyncIterable(output) ? await generated.read(output, signal, limits.ports, onValue) : output;
+  } finally {
+    over.abort(); // a part that comes later would be shown after the end of the call, and not be stored
+  }
 }
 
 /** A part for the page, as JSON. Throws if it is invalid, so that the tool can correct it. */

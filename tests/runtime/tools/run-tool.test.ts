@@ -34,6 +34,27 @@ describe("a tool that works", () => {
     expect(told[1]).toBe(context);
   });
 
+  test("writes no part for the page after it has returned", async () => {
+    const written: unknown[] = [];
+    const writers: ToolOptions["write"][] = [];
+    const part = (data: number) => ({ type: "data-x", data }) as const;
+    const plain = (_: never, { write }: ToolOptions) => {
+      writers.push(write);
+      write(part(1));
+    };
+    async function* generator(_: never, { write }: ToolOptions) {
+      writers.push(write);
+      yield "so far";
+      write(part(2));
+    }
+    for (const execute of [plain, generator]) {
+      await run({ execute }, {}, { onData: ({ data }) => void written.push(data) });
+    }
+    for (const write of writers) write(part(3));
+    expect(written).toEqual([1, 2]);
+    expect(writers).toHaveLength(2);
+  });
+
   test("gets the conversation as the AI SDK passes it, without system prompts", async () => {
     let told: unknown;
     await run(
