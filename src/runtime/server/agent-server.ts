@@ -244,8 +244,8 @@ export class AgentServer<Agent extends AnyAgent = AnyAgent> implements AsyncDisp
   }
 
   /**
-   * The result of a call of a tool without `execute`: anything that `execute` may return, also `fail(error)`. Or the answer to
-   * the question of a tool, which then resumes its call. An answer that does not match the `answerSchema` is `invalid_answer`.
+   * The result of a call of a tool without `execute`: anything that `execute` may return, also `fail(error)`, except a `suspend` or
+   * `sleep`. Or the answer to the question of a tool, which resumes its call; one that its `answerSchema` refuses is `invalid_answer`.
    */
   async answer(toolCallId: string, output: unknown, options: AnswerOptions = {}): Promise<void> {
     checkAnswer(toolCallId, options);

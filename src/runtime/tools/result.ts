@@ -7,6 +7,7 @@ import { ThreadError } from "../../thread/errors.ts";
 import { copyJsonRepaired, isPlainObject, type JsonValue } from "../../thread/json.ts";
 import type { Content, Part } from "../../thread/message.ts";
 import type { RuntimePorts } from "../ports.ts";
+import { RequestError } from "../request/request-error.ts";
 import { convertResult, jsonOf, resultTextOf, TooLongError } from "./json-result.ts";
 import { errorAnswer, messageOf, returnedError, type ToolAnswer } from "./outcome.ts";
 import { contentParts, errorText, isMcpResult, mcpAnswer, outputAnswer } from "./result-parts.ts";
@@ -100,8 +101,12 @@ function detailsOf(output: unknown, limit: number): { readonly details?: JsonVal
   }
 }
 
-/** The outcome for a value passed to `server.answer`. Throws a ThreadError if it cannot be converted: the caller can correct it. */
+/** The outcome for a value passed to `server.answer`. Throws if it cannot be converted, or waits itself: the caller can correct it. */
 export function outcomeOf(output: unknown): ToolOutcome {
+  if (isWait(output)) {
+    const message = "An answer from outside is the result of its call. It cannot be a question, a sleep or an ask.";
+    throw new RequestError({ code: "invalid_options", message });
+  }
   const { content, isError, details } = makeWellFormed(plainAnswer("", output, Number.POSITIVE_INFINITY));
   return { content, isError, ...(details !== undefined && { details }) };
 }

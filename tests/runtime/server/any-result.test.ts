@@ -1,8 +1,8 @@
 import fc from "fast-check";
-import { content, fail, type JsonValue, ok } from "heddle";
+import { content, fail, type JsonValue, ok, sleep, suspend } from "heddle";
 import { scriptedModel } from "heddle/testing";
 import { describe, expect, test } from "vitest";
-import { anything, proveAll, stage } from "../support/stage.ts";
+import { anything, failureOf, proveAll, stage } from "../support/stage.ts";
 
 /** What the model is shown of a result, and what the log has of it. */
 async function shownOf(output: () => unknown) {
@@ -290,6 +290,20 @@ describe("the two faces of a result", () => {
     await on.end(request.result);
     const entry = (await on.log()).find(({ payload }) => "role" in payload && payload["role"] === "tool");
     expect(entry?.payload).toMatchObject({ content: "yes", details: stored });
+  });
+
+  test.each([
+    ["suspend", suspend({ ask: "When?" })],
+    ["sleep", sleep(1_000, "later")],
+  ])("an answer from outside that waits itself is refused: %s", async (_, output) => {
+    const on = await stage();
+    const config = { script: [{ calls: [{ name: "ask" }] }, "Done."], tools: { ask: { inputSchema: anything } } };
+    const server = await on.start(config);
+    const request = await on.end(server.ask("Go."));
+    await on.settled();
+    expect((await failureOf(on.end(server.answer("call_1", output)))).code).toBe("invalid_options");
+    await on.end(server.answer("call_1", "yes"));
+    expect((await on.end(request.result)).text).toBe("Done.");
   });
 
   test("details that cannot be stored do not cost the result", async () => {
