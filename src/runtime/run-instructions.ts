@@ -6,6 +6,8 @@ import { EntryIdReuseError } from "../stores/errors.ts";
 import type { ThreadStore } from "../stores/port.ts";
 import { HeddleError } from "../thread/errors.ts";
 import { Thread } from "../thread/thread.ts";
+import { systemRuntimePorts } from "./ports.ts";
+import { retryStore } from "./session/store-retry.ts";
 
 /** The outcome of one instruction. */
 export type InstructionOutcome = { readonly instructionId: string; readonly action: string } & (
@@ -115,10 +117,11 @@ async function committed<Context>(
   const id = `${made.refs.instructionId}/${made.kind === "instruction_start" ? 0 : 1}`;
   const entry = { ...made, id, refs: { ...made.refs, runId } };
   const { id: threadId } = before.thread;
-  const { rev } = await store.append(threadId, entry);
+  const { rev } = await retryStore(systemRuntimePorts, () => store.append(threadId, entry)); // its id is stored once
   const thread = before.thread.append(entry);
-  // Other writers of the thread may have appended.
-  return { ...after, thread: rev === thread.rev ? thread : ((await store.load(threadId)) ?? thread) };
+  if (rev === thread.rev) return { ...after, thread };
+  // Other writers of the thread have appended.
+  return { ...after, thread: (await retryStore(systemRuntimePorts, () => store.load(threadId))) ?? thread };
 }
 
 interface ActionOptions<Context> {

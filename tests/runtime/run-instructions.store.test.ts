@@ -1,6 +1,7 @@
 import { memoryStore, runInstructions, type ThreadStore } from "heddle";
 import { defineAction, direct } from "heddle/core";
 import { sqliteStore } from "heddle/sqlite";
+import { faultStore } from "heddle/testing";
 import { afterEach, describe, expect, test } from "vitest";
 import { tempFolder } from "../support/temp-folder.ts";
 
@@ -69,6 +70,24 @@ for (const [name, open] of stores)
       ]);
       expect(runs).toEqual(["run"]);
       expect((await store.load("t"))?.rev).toBe(3);
+      await store.close();
+    });
+
+    test("an append that fails for a moment is repeated, so that no outcome is lost", async () => {
+      const store = open();
+      for (const type of ["fail", "lost"] as const) {
+        const faulty = faultStore(store, { plan: ({ n }) => (n === 2 || n === 4 ? { type } : undefined) });
+        const two = [of("note", `${type} 1`), of("note", `${type} 2`)];
+        const { results, agent: after } = await runInstructions(agent, two, { context, store: faulty, threadId: type });
+        expect(results).toMatchObject([{ status: "ok" }, { status: "ok" }]);
+        expect(after.thread.toArray().map(({ payload }) => payload["status"])).toEqual([
+          undefined,
+          "ok",
+          undefined,
+          "ok",
+        ]);
+      }
+      expect(runs).toHaveLength(4);
       await store.close();
     });
 
