@@ -193,7 +193,7 @@ export interface AgentConfig<
    * with `approval_timeout`. Default: it waits without limit, and `onTimeout` is "deny".
    */
   readonly approval?: ApprovalLimit | undefined;
-  /** Retries of a tool after a timeout or an error with `retryable: true`; not of one with `repeatable: false`. Default 0. */
+  /** Retries of a tool after an error with `retryable: true`, not with `repeatable: false`; after a timeout only with `repeatable: true`. Default 0. */
   readonly toolMaxRetries?: number | undefined;
   /** The wait before a tool is retried, in milliseconds. Default 200. */
   readonly toolRetryBackoffMs?: number | undefined;

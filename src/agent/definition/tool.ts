@@ -58,13 +58,13 @@ export interface ApprovalLimit {
 interface ToolSettings {
   readonly inputSchema: InputSchema;
   /**
-   * Whether a second run with the same arguments is safe, after a crash or a retryable error. Default: not after a crash, and
-   * after a retryable error as `toolMaxRetries` says; with false never, unless `maxRetries` of the tool says so.
+   * Whether a second run with the same arguments is safe, after a crash, a timeout or a retryable error. Default: only after a
+   * retryable error, as `toolMaxRetries` says. With false never, unless `maxRetries` of the tool says so.
    */
   readonly repeatable?: boolean | undefined;
   /** The timeout of each attempt, without waiting for approval. Default: the agent's `toolTimeoutMs`. */
   readonly timeoutMs?: number | undefined;
-  /** Retries after timeouts and errors with `retryable: true`. Default: the agent's `toolMaxRetries`. */
+  /** Retries after timeouts and errors with `retryable: true`. Default: the agent's `toolMaxRetries`, as `repeatable` allows. */
   readonly maxRetries?: number | undefined;
   /** How long a call waits for an approval: `{ timeoutMs, onTimeout }`. Default: the agent's `approval`. */
   readonly approval?: ApprovalLimit | undefined;

@@ -52,7 +52,7 @@ export interface ToolRunOptions extends HeartbeatOptions {
   readonly onError?: ((error: unknown, code: string) => void) | undefined;
   /** The timeout of each attempt, in milliseconds. The tool's own `timeoutMs` wins. Default 60,000. */
   readonly timeoutMs?: number | undefined;
-  /** Retries of a retryable failure. The tool's own `maxRetries` wins. Default 0; at least 1 for a `repeatable` tool, and 0 with `repeatable: false`. */
+  /** Retries of a retryable failure. The tool's own `maxRetries` wins. Default 0; at least 1 for a `repeatable` tool. With `repeatable: false`, or after a timeout of a tool that is not `repeatable`, 0. */
   readonly maxRetries?: number | undefined;
   /** Milliseconds before the first retry; they double from one to the next. Default 200. */
   readonly backoffMs?: number | undefined;
@@ -141,12 +141,13 @@ async function runAttempts(
     answered: options.answered,
     onError,
   };
-  const retries = retriesOf(tool, options.maxRetries ?? 0);
   for (let attempts = 0; ; ) {
     const { answer, executed } = await runAttempt(attempt, attempts > 0 || options.again === true);
     if (executed) attempts++;
     const { failure, partial } = answer;
-    const isRetryable = failure?.retryable === true || partial === "timed_out";
+    const isUnknown = partial === "timed_out" || failure?.code === "tool_timeout";
+    const retries = retriesOf(tool, options.maxRetries ?? 0, isUnknown);
+    const isRetryable = failure?.retryable === true || isUnknown;
     if (!isRetryable || attempts === 0 || attempts > retries) return { answer, attempts };
     await pause(ports, waitBefore(attempts, options.backoffMs ?? 200, failure?.retryAfterMs, ports), signal);
     attempt.hold.doubt?.();
@@ -156,9 +157,11 @@ async function runAttempts(
   }
 }
 
-function retriesOf(tool: AnyTool, defaultRetries: number): number {
-  if (tool.repeatable === false) return tool.maxRetries ?? 0;
-  return tool.maxRetries ?? (tool.repeatable === true ? Math.max(1, defaultRetries) : defaultRetries);
+/** A call that may have acted is repeated only where its tool says that this does no harm, or how often. */
+function retriesOf({ repeatable, maxRetries }: AnyTool, defaultRetries: number, isUnknown: boolean): number {
+  if (maxRetries !== undefined) return maxRetries;
+  if (repeatable === true) return Math.max(1, defaultRetries);
+  return repeatable === false || isUnknown ? 0 : defaultRetries;
 }
 
 /** The wait doubles each time. Up to half of it, at random, is subtracted, so that callers do not retry together. */

@@ -190,6 +190,26 @@ describe("retries", () => {
     expect(await running).toMatchObject({ attempts, isError: true });
   });
 
+  const hang = () => new Promise(() => undefined);
+  async function* partly() {
+    yield "so far";
+    await hang();
+  }
+
+  test.each([
+    ["not as often as the agent says", {}, 1],
+    ["as the agent says when the tool is repeatable", { repeatable: true }, 3],
+    ["never when the tool is not repeatable", { repeatable: false }, 1],
+    ["as the tool says", { maxRetries: 1 }, 2],
+  ])("of a call that took too long, so that it may have acted, happen %s", async (_, traits, attempts) => {
+    for (const execute of [hang, partly]) {
+      const { ports, pass } = world();
+      const running = run({ execute, ...traits }, {}, { ports, maxRetries: 2, timeoutMs: 100 });
+      await pass(60_000);
+      expect((await running).attempts).toBe(attempts);
+    }
+  });
+
   test("happen only for errors that say they are retryable, of whatever class", async () => {
     const facts = { code: "store_busy", message: "Busy." };
     for (const [error, attempts] of [
