@@ -32,9 +32,10 @@ export async function runToolCall(scene: Scene, directive: ToolExec, request: Li
     if (!tool?.exclusive) return await inPool();
     // A call that waits for an exclusive key does not occupy a place in the pool.
     return await scene.pool.exclusive.run(() => exclusiveKey(scene, directive, tool, request), inPool);
-  } catch {
-    const message = `The tool ${call.name} could not be run.`;
-    return result(scene, directive, errorAnswer({ code: "tool_failed", message }));
+  } catch (error) {
+    const code = "tool_failed";
+    scene.onError(error, { ...originOf(scene, directive), code });
+    return result(scene, directive, errorAnswer({ code, message: `The tool ${call.name} could not be run.` }));
   }
 }
 

@@ -1,4 +1,6 @@
-import { agentTool } from "heddle";
+import { agentTool, StoreError } from "heddle";
+import type { ErrorOrigin } from "heddle/core";
+import { faultStore } from "heddle/testing";
 import { expect, test } from "vitest";
 import { childStories } from "./support/child-stories.ts";
 import { agentOf, careful, house, PAY } from "./support/hosts.ts";
@@ -76,5 +78,24 @@ test.each([
     .toArray()
     .find(({ payload }) => Reflect.get(payload, "role") === "tool");
   expect(result?.payload).toMatchObject({ toolCallId: "call_1", isError: true });
+  await end(host.stop());
+});
+
+test("a call that cannot ask its agent has an error for onError, and the request has its answer", async () => {
+  const { host: make, end, store: inner } = await house();
+  const broken = new StoreError({ code: "store_failed", message: "The list is gone." });
+  const store = faultStore(inner, {
+    readPlan: ({ method }) => (method === "list" ? { type: "fail", error: broken } : undefined),
+  });
+  const { agent: payer } = careful(["Paid."], { name: "payer" });
+  const tools = { pay: agentTool(payer, { description: "Pays" }) };
+  const call = { calls: [{ id: "call_1", name: "pay", arguments: { task: "Pay." } }] };
+  const errors: unknown[] = [];
+  const onError = (error: unknown, { code, toolCallId }: ErrorOrigin) => void errors.push([error, code, toolCallId]);
+  const host = make({ agent: agentOf([call, "Not paid."], { tools }), store, onError });
+  const request = await end(host.ask("thread_1", "Go."));
+  expect((await end(request.result)).text).toBe("Not paid.");
+  expect(errors).toEqual([[broken, "tool_failed", "call_1"]]);
+  expect(JSON.stringify((await host.thread("thread_1")).toArray())).not.toContain("The list is gone.");
   await end(host.stop());
 });
