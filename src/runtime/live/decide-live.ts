@@ -21,7 +21,7 @@ import { cancelChild, PARENT_GONE } from "./children.ts";
 import { effects, endWork, followedBy, startWork, update, updateRequest, wait } from "./decision.ts";
 import { cancelOf, consume, consumedAsk, inboxRead, posted, withoutRows, withReplaced } from "./inbox.ts";
 import type { Hold, Live, QueuedAsk } from "./live.ts";
-import { emitUnresolved } from "./perform-directive.ts";
+import { beginRetry, beginsNothing, emitUnresolved } from "./perform-directive.ts";
 import { closeRequest, isNoteDue, openRequest, setNoteTimer, workedMs } from "./request-state.ts";
 import { hasOtherTimes, rescheduled, scheduleAfter } from "./schedule.ts";
 import type { Change, Decision, Effect, LiveSignal, Moment, RequestValues, WorkResult } from "./signal.ts";
@@ -458,6 +458,8 @@ function timer(decision: Decision, name: Extract<LiveSignal, { type: "timer" }>[
       const fired = updateRequest(decision, { approvalDeadline: undefined });
       return live.broken === undefined ? takeTurn(fired, { type: "expire" }, moment) : fired;
     }
+    case "retry":
+      return beginsNothing(live) ? decision : beginRetry(decision);
     case "reload":
       return live.broken === undefined || live.stopping !== undefined ? decision : restore(decision);
     case "grace":

@@ -204,6 +204,13 @@ interface Stopping {
   readonly hasRestored: boolean;
 }
 
+interface LastCall {
+  readonly directive: LlmStream;
+  readonly agent: ReactAgent;
+  /** It waits for the time of its retry. */
+  readonly waits: boolean;
+}
+
 /** A live thread as a value. Decisions depend only on this value and the log. */
 export interface Live {
   readonly agent: ReactAgent;
@@ -241,7 +248,7 @@ export interface Live {
   /** Calls of the last answer that have started here. */
   readonly begun: readonly string[];
   /** The last model call that was started here, until its request ends: then the log has it. */
-  readonly lastCall: { readonly directive: LlmStream; readonly agent: ReactAgent } | undefined;
+  readonly lastCall: LastCall | undefined;
   /** The environment of the last call, which an earlier process may have made, and whether a change was reported. */
   readonly environment: { readonly hash: string | undefined; readonly hasChanged: boolean };
   readonly hold: Hold | undefined;

@@ -25,10 +25,12 @@ export function performDirective(decision: Decision, directive: Directive, rest:
   switch (directive.type) {
     case "llm_stream": {
       const { agent } = opened.live;
-      const called = update(opened, { begun: [], lastCall: { directive, agent } });
+      const { afterMs: ms = 0 } = directive;
+      const called = update(opened, { begun: [], lastCall: { directive, agent, waits: ms > 0 } });
       // A mode, and settings of an ask, differ from call to call on purpose.
       const isOwn = agent.state.run?.options.call !== undefined || agent.settings.modes !== undefined;
-      return begin(isOwn ? called : compareEnvironment(called, directive.basis.environment), directive);
+      const compared = isOwn ? called : compareEnvironment(called, directive.basis.environment);
+      return ms > 0 ? effects(compared, { type: "timer", name: "retry", ms }) : begin(compared, directive);
     }
     case "tool_exec": {
       const begun = [...opened.live.begun, directive.call.id];
@@ -56,8 +58,9 @@ export function performDirective(decision: Decision, directive: Directive, rest:
           })
         : opened;
     case "abort":
+      // A call that waits is begun, and ends as aborted.
       return isCurrent(opened.live, directive.requestId)
-        ? effects(opened, { type: "interrupt", reason: new Error(directive.reason) })
+        ? beginRetry(effects(opened, { type: "interrupt", reason: new Error(directive.reason) }))
         : opened;
     case "stop": {
       const { requestId } = directive;
@@ -95,9 +98,19 @@ export function performDirective(decision: Decision, directive: Directive, rest:
   }
 }
 
-/** Whether no work may start because of a stop. An ask from before the stop may still be accepted and started. */
-export function beginsNothing({ stopping, isAsking }: Live): boolean {
-  return stopping !== undefined && (stopping.isStrict || !isAsking);
+/** Begins the model call that has waited for its retry, if there is one. */
+export function beginRetry(decision: Decision): Decision {
+  const { lastCall, agent, broken } = decision.live;
+  const isPending = lastCall?.waits === true && lastCall.directive.callId === agent.flight.call?.callId;
+  if (!isPending || broken !== undefined) return decision;
+  const begun = update(decision, { lastCall: { ...lastCall, waits: false } });
+  return begin(effects(begun, { type: "timer", name: "retry", ms: undefined }), lastCall.directive);
+}
+
+/** Whether no work may start because of a stop. An ask from before the stop is still taken, and its first call made. */
+export function beginsNothing({ stopping, isAsking, asks: [ask], agent: { state } }: Live): boolean {
+  const isTaken = isAsking && ask !== undefined && ask.requestId === state.run?.requestId;
+  return stopping !== undefined && (stopping.isStrict || !isTaken);
 }
 
 /** Whether a tool call has its result; "soon" while one is written because a steer skips it. Such a call must not begin. */

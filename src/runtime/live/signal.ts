@@ -137,9 +137,9 @@ export interface RequestValues {
 /**
  * `limit`: the working time of a request is over. `deadline`: check its deadline. `ask`: check the times and deadlines of
  * the queued asks. `approval`: check the deadline of an approval, or the time of a sleep. `note`: record its working time.
- * `reload`: reload the log.
+ * `retry`: make the model call that waits. `reload`: reload the log.
  */
-export type TimerName = "limit" | "deadline" | "ask" | "approval" | "note" | "reload" | "grace" | "give_up";
+export type TimerName = "limit" | "deadline" | "ask" | "approval" | "note" | "retry" | "reload" | "grace" | "give_up";
 
 /** Calls `onRequestEnd`. The row of the command waits until the call was made; absent without a store. */
 export interface EndReport {

@@ -18,7 +18,6 @@ import { retryStore } from "../session/store-retry.ts";
 import { checkOutput } from "../structured-output.ts";
 import type { ModelSpan } from "../telemetry/telemetry.ts";
 import { hookAnswer } from "../time-limits.ts";
-import { pause } from "../timers.ts";
 import { costOf, spentWith } from "./check-exchange.ts";
 import { prepareStep, repairCalls } from "./prepare-step.ts";
 import { hookLimitOf, inPlace, makeMissing, mayStart, NOT_CALLED, type Scene } from "./scene.ts";
@@ -46,11 +45,8 @@ export async function callModel(
       const { lost, isNewContext } = await makeMissing(scene, request.id);
       if (lost !== undefined) throw new RequestError({ ...lost, requestId: request.id });
       if (isNewContext) return { signal: { type: "llm_error", callId, failure: MADE_AGAIN, retryMs: 0 } };
-      if (directive.afterMs !== undefined) {
-        await pause(scene.ports, directive.afterMs, request.abort.signal);
-        scene.doubtHeld();
-      }
-      const started = scene.telemetry.model(directive, scene); // after the wait, which is no time of the model
+      if (directive.afterMs !== undefined) scene.doubtHeld(); // it has waited
+      const started = scene.telemetry.model(directive, scene);
       span = started;
       await mayStart(scene, request); // if this is false, the request was interrupted, and the call ends as aborted
       const transformed = await transform(scene, directive, request);

@@ -131,6 +131,7 @@ async function run(scene: Scene, directive: ToolExec, request: LiveRequest): Pro
         isHeld: () => request.state !== "done" && scene.isHeld(),
         ensure: () => mayStart(scene, request),
         doubt: scene.doubtHeld,
+        isStopping: scene.isStopping,
       },
       ports,
       timeoutMs: definition.toolTimeoutMs,
@@ -157,8 +158,11 @@ async function run(scene: Scene, directive: ToolExec, request: LiveRequest): Pro
     const what = `the result of the call ${call.id} of the tool ${call.name} is dropped`;
     scene.warn(`Thread ${scene.threadId}, request ${requestId}: ${what}. The tool may have run. ${LOST.message}`);
   }
+  const { question, child, failure, partial } = outcome;
+  const mayRetry = failure?.retryable === true || partial === "timed_out";
+  // The next process runs it again.
+  if (mayRetry && scene.isStopping() && toolOf(scene, call)?.repeatable === true) return undefined;
   const work = { ...scene.worked(), written: page.list() };
-  const { question, child } = outcome;
   if (child !== undefined && outcome.partial === undefined) {
     const asked = await delegate(scene, directive, toolOf(scene, call), child, request.abort.signal);
     return "signal" in asked ? asked : result(scene, directive, asked, work);

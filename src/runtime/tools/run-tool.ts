@@ -151,6 +151,7 @@ async function runAttempts(
     if (!isRetryable || attempts === 0 || attempts > retries) return { answer, attempts };
     await pause(ports, waitBefore(attempts, options.backoffMs ?? 200, failure?.retryAfterMs, ports), signal);
     attempt.hold.doubt?.();
+    if (attempt.hold.isStopping?.()) return { answer, attempts };
     if (signal?.aborted === true) {
       return { answer: partial === undefined ? abortedAnswer(call.name, true) : answer, attempts };
     }
@@ -183,6 +184,8 @@ interface ToolHold {
   readonly ensure: () => Promise<boolean>;
   /** Called after the wait before a retry. Then `isHeld` is false until the store confirms the claim. */
   readonly doubt?: () => void;
+  /** Whether the process stops. Then no further attempt starts. */
+  readonly isStopping?: () => boolean;
 }
 
 interface Attempt {

@@ -296,6 +296,46 @@ describe("a directive of a request that is not the current one", () => {
   });
 });
 
+describe("a model call that waits for its retry", () => {
+  const isOver: LiveSignal = { type: "timer", name: "retry" };
+  const failure = { code: "model_overloaded", message: "Later.", retryable: true };
+  const retrying = () => {
+    const open = running();
+    const { id: from, directive } = find(open, "start");
+    const { callId = "" } = directive.type === "llm_stream" ? directive : {};
+    return written(open, { type: "agent", from, signal: { type: "llm_error", callId, failure, retryMs: 400 } });
+  };
+
+  test("begins when its time has come, once", () => {
+    const waits = retrying();
+    expect(find(waits, "timer")).toEqual({ type: "timer", name: "retry", ms: 400 });
+    expect(waits.live).toMatchObject({ work: [], lastCall: { waits: true } });
+    const begun = decided(waits, isOver);
+    expect(types(begun)).toEqual(["timer", "start"]);
+    expect(begun.live.lastCall?.waits).toBe(false);
+    expect(decided(begun, isOver).effects).toEqual([]);
+  });
+
+  test("begins at once when its request is cancelled, and ends as aborted", () => {
+    const begun = decided(retrying(), command(cancel));
+    expect(types(begun)).toEqual(["interrupt", "timer", "start", "settle"]);
+    expect(events(written(begun, aborted(begun)))).toContain("request_cancelled");
+  });
+
+  test("does not begin while the log cannot be written, nor after it was read again", () => {
+    const lost = decided(retrying(), { type: "lost", error: AWAY });
+    expect(decided(lost, isOver).effects).toEqual([]);
+    const { live } = retrying();
+    expect(decided({ ...live, agent: idle().agent }, isOver).effects).toEqual([]);
+  });
+
+  test("does not begin after a stop", () => {
+    const stopping = { phase: "grace", why: WHY, isStrict: false, hasRestored: false } as const;
+    const { live } = retrying();
+    expect(types(decided({ ...live, stopping }, isOver))).not.toContain("start");
+  });
+});
+
 describe("while the log cannot be written", () => {
   test("only the outcome of a command is passed on", () => {
     const { live } = decided(calling(["look"]), { type: "lost", error: OUT_OF_SPACE });
@@ -316,8 +356,9 @@ describe("while the thread is being released", () => {
     const starts = (change: Partial<Live>) => types(performed({ ...open.live, ...change }, directive));
     expect(starts({})).toEqual(["start"]);
     expect(starts({ stopping })).toEqual([]);
-    expect(starts({ stopping, isAsking: true })).toEqual(["start"]);
-    expect(starts({ stopping: { ...stopping, isStrict: true }, isAsking: true })).toEqual([]);
+    expect(starts({ stopping, isAsking: true, asks: [ask] })).toEqual(["start"]);
+    expect(starts({ stopping, isAsking: true, asks: [{ ...ask, requestId: "req_2" }] })).toEqual([]);
+    expect(starts({ stopping: { ...stopping, isStrict: true }, isAsking: true, asks: [ask] })).toEqual([]);
     const abort: Directive = {
       type: "abort",
       requestId: "req_1",

@@ -1,5 +1,5 @@
-import { StoreError } from "heddle";
-import { faultStore } from "heddle/testing";
+import { StoreError, ToolError } from "heddle";
+import { faultStore, scriptedModel } from "heddle/testing";
 import { describe, expect, test } from "vitest";
 import { toAll } from "../support/recovery-tools.ts";
 import { anything, failureOf, gate, type Stage, stage, told } from "../support/stage.ts";
@@ -157,6 +157,45 @@ describe("a server that stops", () => {
     expect(paying.ran).toEqual(["p"]);
     paying.end("p");
     expect((await on.end(next.result(request.id))).text).toBe("Done.");
+  });
+
+  test("does not wait for the retry of a model call, and makes none", async () => {
+    const on = await stage();
+    const model = scriptedModel([{ error: { status: 503 } }, "Late."], { after: on.ports.after });
+    const server = await on.start({ model, modelRetryBackoffMs: 3_000 });
+    const request = await on.end(server.ask("Go."));
+    await on.settled();
+    expect(await isSettled(on, server.stop({ graceMs: 10_000 }))).toBe(true);
+    expect((await failureOf(request.result)).code).toBe("request_suspended");
+    await on.pass(10_000);
+    expect(model.requests).toHaveLength(1);
+    const next = await on.start({ model });
+    expect((await on.end(next.result(request.id))).text).toBe("Late.");
+    await toAll(on.store, on.threadId);
+  });
+
+  test.each([
+    ["repeatable tool is run again by the next server", { repeatable: true }, ["t", "t"], ["t", "ok"]],
+    ["other tool has failed", { maxRetries: 1 }, ["t"], ["t", expect.stringContaining("busy")]],
+  ])("makes no further attempt of a tool: a %s", async (_, config, ran, result) => {
+    const on = await stage();
+    const attempts: string[] = [];
+    const execute = (_input: unknown, { toolCallId }: { readonly toolCallId: string }) => {
+      attempts.push(toolCallId);
+      if (attempts.length === 1) throw new ToolError({ message: "busy", retryable: true });
+      return "ok";
+    };
+    const tools = { slow: { inputSchema: anything, execute, ...config } };
+    const server = await on.start({ script: [calls("t")], tools, toolRetryBackoffMs: 2_000 });
+    const request = await on.end(server.ask("Go."));
+    await on.settled();
+    await on.end(server.stop({ graceMs: 10_000 }));
+    expect(attempts).toEqual(["t"]);
+    const next = await on.start({ script: ["Done."], tools });
+    expect((await on.end(next.result(request.id))).text).toBe("Done.");
+    expect(attempts).toEqual(ran);
+    expect(await results(on)).toEqual([result]);
+    await toAll(on.store, on.threadId);
   });
 
   test("ends a request that is being cancelled", async () => {
