@@ -23,8 +23,15 @@ interface Prepared {
   readonly settings?: JsonObject;
 }
 
-/** The last step that was prepared for a request. A retry of its call is the same step. */
-const LAST = new WeakMap<LiveRequest, { readonly callId: string; readonly prepared: Prepared | undefined }>();
+/** A step that was prepared, and for which model of the request. */
+interface LastStep {
+  readonly callId: string;
+  readonly modelIndex: number;
+  readonly step: PreparedStep | undefined;
+}
+
+/** The last step of a request. A retry of its call is the same step. */
+const LAST = new WeakMap<LiveRequest, LastStep>();
 
 /** The changes of `prepareStep` to a call. Undefined: none. */
 export async function prepareStep(
@@ -37,18 +44,23 @@ export async function prepareStep(
   const { run } = agent().state;
   const model = scene.transient(request.id).models[modelIndex];
   if (definition.prepareStep === undefined || run === undefined || model === undefined) return undefined;
+  const limit = hookLimitOf(scene, request);
   const last = LAST.get(request);
-  if (last?.callId === callId) return last.prepared;
+  if (last?.callId === callId) {
+    // The model that the step has chosen has failed: the next one of the request is called.
+    const { step } = last;
+    const isSame = last.modelIndex === modelIndex;
+    return step && preparedOf(scene, directive, model, isSame ? step : { ...step, model: undefined }, limit);
+  }
   const { steps } = exchangeOf(agent(), run);
   const given = { ...scene.scope(requestId), steps, stepNumber: run.iteration, model, messages };
-  const limit = hookLimitOf(scene, request);
   try {
     const answer: unknown = await hookAnswer(limit, PREPARE, () => definition.prepareStep?.(given));
     const isNone = answer === undefined || answer === null;
     if (!isNone && !isPlainObject(answer)) throw new TypeError("prepareStep returned no object.");
-    const prepared = isNone ? undefined : await preparedOf(scene, directive, model, answer as PreparedStep, limit); // the formatters check it
-    LAST.set(request, { callId, prepared });
-    return prepared;
+    const step = isNone ? undefined : (answer as PreparedStep); // the formatters check it
+    LAST.set(request, { callId, modelIndex, step });
+    return step && (await preparedOf(scene, directive, model, step, limit));
   } catch (cause) {
     if (request.abort.signal.aborted || RequestError.isInstance(cause)) throw cause;
     throw new RequestError({ code: PREPARE.code, message: "prepareStep threw an error, or returned no step.", cause });

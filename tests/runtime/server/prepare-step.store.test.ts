@@ -100,6 +100,24 @@ describe.each([
     await proveAll(on.store, on.threadId);
   });
 
+  test("of a call that falls back keeps all but its model, which has failed", async () => {
+    const on = await stage({ store: open() });
+    const errors = Array.from({ length: 2 }, () => ({ error: { status: 404 } }));
+    const chosen = scriptedModel(errors, { provider: "openai", modelId: "chosen" });
+    const first = scriptedModel([], { provider: "openai", modelId: "first" });
+    const second = scriptedModel([{ expect: { system: "Step 1." }, text: "Done." }], {
+      provider: "x",
+      modelId: "second",
+    });
+    let count = 0;
+    const prepareStep = () => ({ model: chosen, system: `Step ${++count}.` });
+    const server = await on.start({ model: [first, second], prepareStep } as never);
+    expect((await run(on, server)).text).toBe("Done.");
+    expect([chosen, first, second].map(({ requests }) => requests.length)).toEqual([1, 0, 1]);
+    expect(await records(on)).toMatchObject([{ model: "openai:chosen" }, { model: "x:second" }]);
+    await proveAll(on.store, on.threadId);
+  });
+
   test("keeps the summary where it replaces the prompt, also without a prompt before", async () => {
     const on = await stage({ store: open() });
     const payload = { fromSeq: 0, toSeq: 1, content: "They counted." };
