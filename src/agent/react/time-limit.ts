@@ -7,8 +7,11 @@ import type { Run } from "./state.ts";
  * Schedules the run's time limit, which counts over all process starts. Waiting for approvals or outside answers does not
  * count, nor does the time between two starts.
  */
-export function scheduleTimeLimit(before: Step, run: Run): Step {
-  const step = scheduleDeadline(before, run);
+export function scheduleTimeLimit(step: Step, run: Run): Step {
+  return scheduleWorkLimit(scheduleDeadline(step, run), run);
+}
+
+export function scheduleWorkLimit(step: Step, run: Run): Step {
   const { requestId, runId, workedMs } = run;
   const { totalTimeoutMs } = step.agent.settings;
   if (totalTimeoutMs === undefined) return step;

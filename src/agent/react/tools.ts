@@ -50,6 +50,7 @@ import { ruledCalls, ruleEntries, ruleFor } from "./permission-rules.ts";
 import { hasOpenCalls, type OpenCall, openCalls, type Run } from "./state.ts";
 import { skipsCalls } from "./steering.ts";
 import { stepsOf } from "./steps.ts";
+import { scheduleWorkLimit } from "./time-limit.ts";
 
 type SignalOfType<Type extends Signal["type"]> = Extract<Signal, { type: Type }>;
 
@@ -130,7 +131,9 @@ export function handleChecked(agent: ReactAgent, { verdict }: SignalOfType<"chec
   if (ending !== undefined) return endRequest(step, run, ending);
   if (finishing !== undefined) return completeRequest(step, run, finishing);
   if (typeof verdict === "object") return failRequest(step, run, verdict);
-  return verdict === "continue" ? callUnlessLast(step, run) : completeRequest(step, run, verdict);
+  if (verdict !== "continue") return completeRequest(step, run, verdict);
+  const isOther = run.handedTo !== undefined && run.handedTo.callId === run.callId;
+  return callUnlessLast(isOther ? scheduleWorkLimit(step, run) : step, run);
 }
 
 /** Whether a call of the last answer was made as often in this request as the limit says, with equal arguments. */

@@ -252,6 +252,7 @@ export function becoming(settings: ReactSettings, rules: Pick<Live, "recover" | 
       ownTools: { tools, traits },
       ownModels: { model, fallbacks },
       environment: { ...live.environment, hash: undefined },
+      request: live.request && { ...live.request, time: undefined }, // a limit of the agent before does not hold
     }),
     agent: ({ flight, ...agent }) => ({ ...agent, settings, flight: { ...flight, systemPrompt: undefined } }),
   };

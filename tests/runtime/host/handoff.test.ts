@@ -391,6 +391,24 @@ test("a mode and a model that were set for an agent before do not hold for the n
   await end(host.stop());
 });
 
+test.each([
+  ["of the agent before does not hold", { totalTimeoutMs: 600 }, {}, "It was paid in May."],
+  ["of the next agent takes its place", { totalTimeoutMs: 1_900 }, { totalTimeoutMs: 1_000 }, "request_timeout"],
+  ["of the next agent alone holds", {}, { totalTimeoutMs: 1_000 }, "request_timeout"],
+])("after a handoff, a limit of working time %s", async (_, ofFront, ofBilling, ends) => {
+  const { host: make, end, ports } = await house();
+  const wait = (): Promise<string> => new Promise((done) => ports.after(1_500, () => done("paid in May")));
+  const lookUp = { inputSchema: anything, execute: wait };
+  const host = make({ agents: desk([], ofFront, { tools: { lookUp }, ...ofBilling }) });
+  const { result } = await end(host.ask("thread_1", "Is my invoice paid?", { agent: "front" }));
+  const answer = result.then(
+    ({ text }) => text,
+    ({ failure }) => failure.code,
+  );
+  expect(await end(answer)).toBe(ends);
+  await end(host.stop());
+});
+
 test("a limit of cost needs the prices of the next agent", async () => {
   const { host: make, end } = await house();
   const host = make({ agents: desk([], { limits: { costUsd: () => 1 } }) });
