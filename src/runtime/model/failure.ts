@@ -111,13 +111,6 @@ interface FailureKind {
 /** The first match counts. The text of a provider is often more exact than its status, so it is checked earlier. */
 const FAILURE_KINDS: readonly FailureKind[] = [
   {
-    code: "model_aborted",
-    what: "The model call was aborted",
-    advice: "Its signal was aborted.",
-    retryable: false,
-    is: ({ words }) => /\b(AbortError|ResponseAborted)\b/.test(words),
-  },
-  {
     code: "model_context_too_long",
     what: "The request has more bytes than the provider takes",
     advice: "Send fewer or smaller files, or their URLs. Otherwise lower maxInputTokens, or summarize.",
@@ -239,8 +232,9 @@ const FAILURE_KINDS: readonly FailureKind[] = [
   },
 ];
 
+/** An abort of ours does not come here: it has ended the wait for the model. */
 const CONNECTION =
-  /\b(ECONN\w+|ETIMEDOUT|EPIPE|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENET\w+|EPROTO|UND_ERR_\w+|Connection(Refused|Closed)|FailedToOpenSocket|TimeoutError)\b/;
+  /\b(ECONN\w+|ETIMEDOUT|EPIPE|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENET\w+|EPROTO|UND_ERR_\w+|Connection(Refused|Closed)|FailedToOpenSocket|TimeoutError|AbortError|ResponseAborted)\b/;
 
 const UNREACHED =
   /fetch failed|failed to fetch|cannot connect|network|socket hang up|connection (error|reset|refused|closed)|\bterminated\b|load failed|timed? ?out/i;

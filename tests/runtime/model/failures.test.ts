@@ -4,6 +4,8 @@ import { classifyModelError, TOO_LONG } from "../../../src/runtime/model/failure
 
 const SECRET = "sk-live-1234567890abcdefghij";
 
+const ABORT = new DOMException("This operation was aborted", "AbortError");
+
 /** As the packages of the AI SDK throw it. */
 function answered(statusCode: number, body: unknown = {}, headers: Record<string, string> = {}): APICallError {
   const { error } = body as { error?: { message?: string } };
@@ -399,7 +401,7 @@ describe("classifyModelError", () => {
         "invalid_prompt",
       ),
     ],
-    ["model_aborted", false, "an abort", new DOMException("This operation was aborted", "AbortError")],
+    ["model_unavailable", true, "an abort of the package", ABORT],
     [
       "model_error",
       true,
@@ -417,6 +419,7 @@ describe("classifyModelError", () => {
   test("says model_stream_interrupted of a connection that breaks in a stream, and keeps what a provider says of itself", () => {
     const inStream = (error: unknown) => classifyModelError(error, undefined, true).code;
     expect(inStream(new TypeError("terminated"))).toBe("model_stream_interrupted");
+    expect(inStream(ABORT)).toBe("model_stream_interrupted");
     expect(inStream(Object.assign(new Error("read"), { code: "ECONNRESET" }))).toBe("model_stream_interrupted");
     expect(inStream(Object.assign(new Error("terminated"), { statusCode: 503 }))).toBe("model_unavailable");
     expect(inStream({ type: "overloaded_error", message: "connection error" })).toBe("model_overloaded");
