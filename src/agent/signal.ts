@@ -347,7 +347,13 @@ export type Signal =
   /** The work time so far, for a request with a time limit. Recorded, so that a killed process loses little of it. */
   | { readonly type: "worked"; readonly workedMs: number }
   /** Complete the run with the answer so far. */
-  | { readonly type: "finish"; readonly requestId?: string; readonly terminationReason: "limit" | "stopped" }
+  /** `callWaits`: the model call waits for the time of its retry, and is not made. */
+  | {
+      readonly type: "finish";
+      readonly requestId?: string;
+      readonly terminationReason: "limit" | "stopped";
+      readonly callWaits?: boolean;
+    }
   /** The answer to the directive `check`. */
   | { readonly type: "checked"; readonly verdict: ExchangeVerdict }
   /** The command of an ended request was performed. */

@@ -208,7 +208,8 @@ function handleHandOver(agent: ReactAgent, { begun, workedMs }: Extract<Signal, 
 }
 
 /** Completes the run with the answer so far, after running calls have finished. Does not wait for approvals or outside answers. */
-function handleFinish(agent: ReactAgent, { requestId, terminationReason }: Extract<Signal, { type: "finish" }>): Step {
+function handleFinish(agent: ReactAgent, signal: Extract<Signal, { type: "finish" }>): Step {
+  const { requestId, terminationReason, callWaits = false } = signal;
   const { run } = agent.state;
   const isOther = requestId !== undefined && requestId !== run?.requestId;
   if (run === undefined || isOther || agent.flight.ending !== undefined) return unchanged(agent);
@@ -219,7 +220,7 @@ function handleFinish(agent: ReactAgent, { requestId, terminationReason }: Extra
     const { runId } = run;
     return addDirectives(finishing, { type: "abort", requestId: run.requestId, runId, reason: terminationReason });
   }
-  return hasPendingWork(agent) ? finishing : completeRequest(finishing, run, terminationReason);
+  return hasPendingWork(agent) && !callWaits ? finishing : completeRequest(finishing, run, terminationReason);
 }
 
 /** Closes calls that are not running with a result that says so. */

@@ -67,7 +67,8 @@ export function performDirective(decision: Decision, directive: Directive, rest:
       // The thread may stay live for a long time.
       const shorten = { type: "next", signal: { type: "shorten" } } as const;
       const forgotten = forgetRequest(update(opened, { lastCall: undefined }), requestId);
-      return effects(settleRequest(forgotten, requestId), shorten);
+      const off = opened.live.lastCall?.waits ? [RETRY_OFF] : [];
+      return effects(settleRequest(forgotten, requestId), ...off, shorten);
     }
     case "await_approval":
     case "await_answer": {
@@ -98,14 +99,20 @@ export function performDirective(decision: Decision, directive: Directive, rest:
   }
 }
 
+/** The model call that waits for its retry. */
+export function waitsToRetry({ lastCall, agent: { flight } }: Live): Live["lastCall"] {
+  return lastCall?.waits && lastCall.directive.callId === flight.call?.callId ? lastCall : undefined;
+}
+
 /** Begins the model call that has waited for its retry, if there is one. */
 export function beginRetry(decision: Decision): Decision {
-  const { lastCall, agent, broken } = decision.live;
-  const isPending = lastCall?.waits === true && lastCall.directive.callId === agent.flight.call?.callId;
-  if (!isPending || broken !== undefined) return decision;
+  const lastCall = waitsToRetry(decision.live);
+  if (lastCall === undefined || decision.live.broken !== undefined) return decision;
   const begun = update(decision, { lastCall: { ...lastCall, waits: false } });
-  return begin(effects(begun, { type: "timer", name: "retry", ms: undefined }), lastCall.directive);
+  return begin(effects(begun, RETRY_OFF), lastCall.directive);
 }
+
+const RETRY_OFF = { type: "timer", name: "retry", ms: undefined } as const;
 
 /** Whether no work may start because of a stop. An ask from before the stop is still taken, and its first call made. */
 export function beginsNothing({ stopping, isAsking, asks: [ask], agent: { state } }: Live): boolean {

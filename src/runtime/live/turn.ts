@@ -27,8 +27,8 @@ import {
   withoutCommand,
   withoutRows,
 } from "./inbox.ts";
-import type { Hold, Turn } from "./live.ts";
-import { performDirective } from "./perform-directive.ts";
+import type { Hold, Live, Turn } from "./live.ts";
+import { performDirective, waitsToRetry } from "./perform-directive.ts";
 import { setApprovalTimer, updatePhase } from "./request-state.ts";
 import { rescheduled } from "./schedule.ts";
 import type { Decision, LiveSignal, Moment } from "./signal.ts";
@@ -68,14 +68,17 @@ export function decideTurn(decision: Decision, turn: Turn, moment: Moment): Deci
   const { agent } = decision.live;
   let step: Step;
   try {
-    const { signal } = turn;
-    // As it is now: a turn that is decided again may find more calls begun.
-    const given = signal.type === "skip" ? { ...signal, begun: decision.live.begun } : signal;
-    step = turn.stage === "next" ? decideNext(agent) : decideDurable(agent, given);
+    step = turn.stage === "next" ? decideNext(agent) : decideDurable(agent, asOfNow(turn.signal, decision.live));
   } catch (error) {
     return undecided(decision, turn, error, moment);
   }
   return takeStep(decision, turn, step, moment);
+}
+
+/** A turn that is decided again may find more calls begun. */
+function asOfNow(signal: Signal, live: Live): Signal {
+  if (signal.type === "finish") return { ...signal, callWaits: waitsToRetry(live) !== undefined };
+  return signal.type === "skip" ? { ...signal, begun: live.begun } : signal;
 }
 
 /** Appends the entries of a step and the outcomes of waiting commands, before anything else. */

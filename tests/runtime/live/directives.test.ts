@@ -322,6 +322,20 @@ describe("a model call that waits for its retry", () => {
     expect(events(written(begun, aborted(begun)))).toContain("request_cancelled");
   });
 
+  test("is not made when its request is finished, and its timer ends", () => {
+    const finished = written(retrying(), command({ type: "finish", terminationReason: "stopped" }));
+    expect(events(finished)).toContain("request_completed");
+    expect(all(finished, "timer")).toEqual([{ type: "timer", name: "retry", ms: undefined }]);
+    expect(types(finished)).not.toContain("start");
+  });
+
+  test("and has begun is waited for when its request is finished", () => {
+    const begun = decided(retrying(), isOver);
+    expect(events(written(begun, command({ type: "finish", terminationReason: "stopped" })))).not.toContain(
+      "request_completed",
+    );
+  });
+
   test("does not begin while the log cannot be written, nor after it was read again", () => {
     const lost = decided(retrying(), { type: "lost", error: AWAY });
     expect(decided(lost, isOver).effects).toEqual([]);

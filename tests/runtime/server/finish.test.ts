@@ -50,6 +50,22 @@ describe("finish ends a request with what there is", () => {
     expectWhole(await eventsOf(request));
   });
 
+  test("while a model call waits for its retry: at once, and it is not made", async () => {
+    const on = await stage();
+    const model = scriptedModel([{ error: { status: 429 } }], { after: on.ports.after });
+    const server = await on.start({ model, modelRetryBackoffMs: 4_000 });
+    const request = await on.end(server.ask("Go."));
+    await on.settled();
+    const before = on.ports.clock();
+    expect(await on.end(server.finish())).toBe(true);
+    expect(on.ports.clock()).toBe(before);
+    expect((await request.result).terminationReason).toBe("stopped");
+    await on.pass(10_000);
+    expect(model.requests).toHaveLength(1);
+    expectWhole(await eventsOf(request));
+    await proveAll(on.store, on.threadId);
+  });
+
   test("while it waits for approval: an approval afterwards is refused", async () => {
     const on = await stage();
     const server = await on.start({ script: [{ calls: [{ name: "pay" }] }, "Yes?"], tools: { pay } });
