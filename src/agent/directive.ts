@@ -26,6 +26,8 @@ export type LlmStream = RequestIds & {
   readonly modelIndex?: number;
   /** The wait before the call, which failed before. Absent: no wait. */
   readonly afterMs?: number;
+  /** It was decided again with new values. */
+  readonly isRenewed?: true;
 };
 
 /** Run a tool call. */

@@ -233,6 +233,8 @@ export type Signal =
       readonly partial?: Pick<ModelAnswer, "content" | "usage">;
       /** The wait before the call is made again. Absent: it is not made again. */
       readonly retryMs?: number;
+      /** It was not made, because the agent got values since that change its context: decide it again. */
+      readonly isStale?: true;
       readonly isSpent?: boolean;
       readonly sent?: SentMessages;
       readonly eventSeq?: number;

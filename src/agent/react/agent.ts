@@ -37,8 +37,8 @@ export interface SummaryGoal {
 export interface InFlightState {
   /** The run that this process started or resumed. */
   readonly runId: string | undefined;
-  /** The model call that failed and is made again: its id, and the wait before. */
-  readonly retry: { readonly callId: string; readonly afterMs: number } | undefined;
+  /** The model call that failed, or was not made, and is made again: its id, and the wait before. */
+  readonly retry: { readonly callId: string; readonly afterMs: number; readonly isRenewed?: true } | undefined;
   /** The pending model call. */
   readonly call: { readonly callId: string; readonly basis: CallBasis } | undefined;
   /** The pending summary, which is written before the next model call. */

@@ -249,17 +249,21 @@ export function handleModelError(agent: ReactAgent, signal: ModelError): Step {
   const call = callRecord(agent, signal, { usage: partial?.usage ?? {}, finishReason: "error" });
   if (run === undefined || call === undefined) return unchanged(agent);
   const step = updateFlight(unchanged(agent), { call: undefined });
-  const isTooLong = failure.code === "model_context_too_long" && agent.flight.ending === undefined;
+  const { ending: why, finishing } = agent.flight;
+  if (signal.isStale && why === undefined) {
+    if (finishing !== undefined) return completeRequest(step, run, finishing);
+    return startNextCall(updateFlight(step, { retry: { callId, afterMs: 0, isRenewed: true } }), run);
+  }
+  const isTooLong = failure.code === "model_context_too_long" && why === undefined;
   const limit = isTooLong ? roomAfterRefusal(agent, call, failure) : undefined;
   if (isTooLong && canRetryShorter(run, failure, limit)) {
     const noted = commitEntries(step, callErrorEntry(run, { callId, call }, failure, limit));
-    const { finishing } = agent.flight;
     const after = noted.agent.state.run ?? run;
     return finishing === undefined ? startNextCall(noted, after) : completeRequest(noted, after, finishing);
   }
   const retried = retryCall(step, run, signal, { record: { callId, call }, failure });
   if (retried !== undefined) return retried;
-  const ending = agent.flight.ending ?? ({ status: "failed", failure } as const);
+  const ending = why ?? ({ status: "failed", failure } as const);
   if (partial === undefined || !hasContent(partial.content)) return endRequest(step, run, ending, { callId, call });
   // Keeps only the text: providers reject unfinished thinking parts and calls that did not arrive.
   const answer = { content: contentText(partial.content), toolCalls: [] };

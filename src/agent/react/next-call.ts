@@ -81,7 +81,8 @@ function startCall(step: Step, run: Run, context: CallContext): Step {
   const emitted = retry === undefined ? emitEvent(out, { ...run, iteration }, started) : out;
   const call = { callId, iteration, messages, toolSpec, settings, basis, blobs };
   const request = { requestId, runId, ...call, ...modelIndexFor(agent, run) };
-  return addDirectives(emitted, { type: "llm_stream", ...request, ...(retry && { afterMs: retry.afterMs }) });
+  const { callId: _callId, ...again } = retry ?? {};
+  return addDirectives(emitted, { type: "llm_stream", ...request, ...again });
 }
 
 /** Emits `context_cut` when entries are cut without a summary although automatic summaries are on. Once per cut. */

@@ -44,7 +44,8 @@ export async function callModel(
     try {
       const { lost, isNewContext } = await makeMissing(scene, request.id);
       if (lost !== undefined) throw new RequestError({ ...lost, requestId: request.id });
-      if (isNewContext) return { signal: { type: "llm_error", callId, failure: MADE_AGAIN, retryMs: 0 } };
+      if (isNewContext && !directive.isRenewed)
+        return { signal: { type: "llm_error", callId, failure: STALE, isStale: true } };
       if (directive.afterMs !== undefined) scene.doubtHeld(); // it has waited
       const started = scene.telemetry.model(directive, scene);
       span = started;
@@ -225,12 +226,8 @@ function countReceived({ definition: { tokenCounter: counter } }: Scene, basis: 
   return Math.ceil(countText(text, heuristic) * calibration);
 }
 
-/** The context of the call was made without values that the agent has now, so the call is decided again. */
-const MADE_AGAIN: Failure = {
-  code: "context_failed",
-  message: "A function of the caller had failed when the request was resumed. It gave its values for this call.",
-  retryable: true,
-};
+/** The context of the call was made without values that the agent has now. */
+const STALE: Failure = { code: "context_failed", message: "The context of the call was made without all values." };
 
 function unresolved(name = "that the function `model` chooses"): RequestError {
   const message = `The model ${name} was not found when the request was resumed. Give the agent, server or host \`resolveModel\`, and ask again.`;

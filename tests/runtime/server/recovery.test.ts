@@ -234,7 +234,8 @@ describe("a context function of the next process", () => {
     const errors: string[] = [];
     const onError = (_error: unknown, { code }: { readonly code: string }) => void errors.push(code);
     const script = [{ expect: { system: "You serve ann." }, text: "Done." }];
-    const server = await on.start({ script, tools, systemPrompt } as never, { context, onError } as never);
+    const config = { script, tools, systemPrompt, modelMaxRetries: 0 }; // to make its values again is no retry
+    const server = await on.start(config as never, { context, onError } as never);
     return { on, server, id, errors };
   }
 
@@ -250,6 +251,7 @@ describe("a context function of the next process", () => {
     await on.end(server[verb]("p"));
     expect((await on.end(server.result(id))).text).toBe("Done.");
     expect(users).toEqual(verb === "approve" ? ["ann"] : []);
+    expect((await on.log()).filter(({ payload }) => "retried" in payload)).toEqual([]);
     await toAll(on.store, on.threadId);
   });
 
