@@ -39,8 +39,6 @@ import { Timers } from "./timers.ts";
 import { findHeldTools, type HeldTools, toolSources } from "./tools/held-tools.ts";
 import { toolPool } from "./tools/limits.ts";
 
-type Reply = PromiseWithResolvers<unknown>;
-
 /** The options and the parts that depend on the agent. A handoff replaces them. */
 interface OwnParts extends Pick<HeldTools, "code" | "facts"> {
   readonly options: ThreadOptions;
@@ -59,7 +57,7 @@ export class Loop {
   #handle: LiveRequest | undefined;
   #span: RequestSpan | undefined;
   #follower: AbortController | undefined;
-  readonly #waiting = new Map<string, Reply>();
+  readonly #waiting = new Map<string, PromiseWithResolvers<unknown>>();
   /** Callers that wait for the end of a command, by its id. */
   readonly #ends = new Map<string, PromiseWithResolvers<CommandSettled>>();
   readonly #asks = new Map<string, PendingAsk>();
@@ -68,6 +66,7 @@ export class Loop {
   readonly #timers: Timers<TimerName>;
   /** Work that a stop waits for: all except tools, which may never end. */
   readonly #work = new Set<Promise<unknown>>();
+  readonly #stopping = new AbortController();
   readonly #stopped = new AbortController();
   readonly #closed = Promise.withResolvers<void>();
 
@@ -79,7 +78,7 @@ export class Loop {
     const scene: Scene = {
       definition,
       resolveModel: options.resolveModel,
-      ...{ threadId, store, ports, telemetry, modelPlaces },
+      ...{ threadId, store, ports, telemetry, modelPlaces, stopping: this.#stopping.signal },
       pool: toolPool({ concurrency: definition.toolConcurrency }),
       agent: () => this.agent,
       fail: (failure) => this.post({ type: "agent", signal: { type: "fail", failure } }),
@@ -302,6 +301,7 @@ export class Loop {
   /** Stops the thread. No work starts. Running work may end within the grace period; then the thread is released. */
   async stop(graceMs: number, why: HeddleError): Promise<void> {
     this.post({ type: "stop", graceMs, why });
+    this.#stopping.abort();
     await this.#closed.promise;
   }
 

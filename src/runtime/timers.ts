@@ -35,6 +35,11 @@ export class Timers<Name> {
   }
 }
 
+/** Aborted when one of these is. */
+export function signalOf(...signals: readonly (AbortSignal | undefined)[]): AbortSignal {
+  return AbortSignal.any(signals.filter((signal) => signal !== undefined));
+}
+
 /** Waits for so many milliseconds, or until the signal is aborted. */
 export async function pause({ after }: Pick<RuntimePorts, "after">, ms: number, signal?: AbortSignal): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();

@@ -10,6 +10,7 @@ import type { Failure } from "../../agent/signal.ts";
 import type { CacheOption } from "../../providers/cache.ts";
 import type { Message, ToolSpec } from "../../thread/message.ts";
 import type { RuntimePorts } from "../ports.ts";
+import { pause, signalOf } from "../timers.ts";
 import { AnswerBuilder, finishAnswer, type ModelDelta } from "./answer.ts";
 import { classifyModelError, isRefusalOfFile, ModelError } from "./failure.ts";
 import { type FetchedFiles, type ReadBlob, withFetchedFiles } from "./files.ts";
@@ -417,8 +418,10 @@ type RetryWaits = Pick<AnyAgent, "modelRetryBackoffMs" | "modelRetryBackoffFacto
 export interface RetryPolicy extends RetryWaits {
   /** How many retries follow the first attempt. */
   readonly modelMaxRetries: number;
-  /** Awaited before each attempt. It aborts the signal of the call if the attempt must not be made. */
-  readonly beforeAttempt?: () => Promise<unknown>;
+  /** Makes an attempt. Default: calls the model. */
+  readonly attempt?: (call: ModelCall) => Promise<ModelAnswer>;
+  /** When aborted, the next attempt does not wait. */
+  readonly stopping?: AbortSignal;
 }
 
 /**
@@ -427,13 +430,12 @@ export interface RetryPolicy extends RetryWaits {
  */
 export async function withRetries(
   call: ModelCall,
-  { modelMaxRetries, beforeAttempt, ...waits }: RetryPolicy,
+  { modelMaxRetries, attempt: make = callModel, stopping, ...waits }: RetryPolicy,
 ): Promise<ModelAnswer> {
   let usage: Usage = {};
   for (let attempt = 1; ; attempt++) {
     try {
-      await beforeAttempt?.();
-      const answer = await callModel(call);
+      const answer = await make(call);
       if (answer.finishReason === "interrupted" || answer.finishReason === "error") throw cutOff(answer);
       return { ...answer, usage: addUsage(usage, answer.usage) };
     } catch (error) {
@@ -441,9 +443,8 @@ export async function withRetries(
       usage = addUsage(usage, error.partial?.usage ?? {});
       const waitMs = retryDelay(attempt, error, call.ports.random(), waits);
       if (attempt > modelMaxRetries || !error.retryable || waitMs === undefined) throw withUsage(error, usage);
-      await pauseBeforeRetry(call, waitMs).catch((aborted: unknown) => {
-        throw ModelError.isInstance(aborted) ? withUsage(aborted, usage) : aborted;
-      });
+      await pause(call.ports, waitMs, signalOf(call.signal, stopping));
+      if (call.signal?.aborted) throw withUsage(abortError(), usage);
     }
   }
 }
@@ -475,19 +476,4 @@ export function retryDelay(
   if (retryAfterMs !== undefined) return retryAfterMs > MAX_RETRY_AFTER_MS ? undefined : retryAfterMs;
   const most = Math.min(first * factor ** (failed - 1), Math.max(first, MAX_WAIT_MS));
   return Math.round((most * (1 + chance)) / 2);
-}
-
-async function pauseBeforeRetry({ ports, signal }: ModelCall, ms: number): Promise<void> {
-  const wait = new ModelWait(signal, ports);
-  let cancel = (): void => {};
-  const over = (): Promise<void> =>
-    new Promise((resolve) => {
-      cancel = ports.after(ms, resolve);
-    });
-  try {
-    await wait.until(over);
-  } finally {
-    cancel();
-    wait.release();
-  }
 }

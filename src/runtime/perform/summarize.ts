@@ -12,7 +12,7 @@ import { copyJsonRepaired, isPlainObject, type JsonObject, type JsonValue } from
 import type { SummaryPayload } from "../../thread/kinds.ts";
 import { contentText } from "../../thread/message.ts";
 import { countMessage, countText, heuristic } from "../../tokens/counter.ts";
-import { WHOLE_ANSWER_TIMEOUTS, withRetries, withUsage } from "../model/call.ts";
+import { callModel, type ModelCall, WHOLE_ANSWER_TIMEOUTS, withRetries, withUsage } from "../model/call.ts";
 import { classifyModelError, ModelError } from "../model/failure.ts";
 import { findModels } from "../model/find-models.ts";
 import { RequestError } from "../request/request-error.ts";
@@ -214,8 +214,16 @@ async function written(
   if (model === undefined) throw new RequestError({ code: "model_unresolved", message: NO_MODEL });
   const { streaming, streamIdleTimeoutMs: idleTimeoutMs } = scene.definition;
   const { modelMaxRetries, modelRetryBackoffMs, modelRetryBackoffFactor } = scene.definition;
-  const retries = { modelMaxRetries, modelRetryBackoffMs, modelRetryBackoffFactor, beforeAttempt };
   const name = qualifiedModelName(model);
+  // Between two attempts another call has the place.
+  const attempt = (call: ModelCall): Promise<ModelAnswer> =>
+    inPlace(scene, signal, name, async () => {
+      if (scene.stopping.aborted) throw NOT_CALLED;
+      await beforeAttempt();
+      return callModel(call);
+    });
+  const waits = { modelMaxRetries, modelRetryBackoffMs, modelRetryBackoffFactor };
+  const retries = { ...waits, attempt, stopping: scene.stopping };
   const ask = (maxCharacters?: number): Promise<ModelAnswer> => {
     const { messages } = summaryRequest(range, { maxTokens, focus, maxCharacters });
     const estimateUsage = (received: string): Usage => ({
@@ -224,7 +232,7 @@ async function written(
     });
     // A stream shows when the model falls silent.
     const call = { model, messages, streaming, idleTimeoutMs, signal, estimateUsage, ports: scene.ports };
-    return inPlace(scene, signal, name, () => withRetries(call, retries));
+    return withRetries(call, retries);
   };
   const answer = await wholeSummary(ask);
   const { usage, finishReason } = answer;

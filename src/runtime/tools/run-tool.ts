@@ -13,7 +13,7 @@ import { lazyField } from "../../thread/lazy-field.ts";
 import type { Message, ToolCall } from "../../thread/message.ts";
 import { ignoreErrorsOf } from "../callbacks.ts";
 import { type RuntimePorts, systemRuntimePorts } from "../ports.ts";
-import { pause, Timers } from "../timers.ts";
+import { pause, signalOf, Timers } from "../timers.ts";
 import { jsonOf } from "./json-result.ts";
 import { runLimited, type StopReason, type WorkLimits } from "./limits.ts";
 import {
@@ -149,9 +149,11 @@ async function runAttempts(
     const retries = retriesOf(tool, options.maxRetries ?? 0, isUnknown);
     const isRetryable = failure?.retryable === true || isUnknown;
     if (!isRetryable || attempts === 0 || attempts > retries) return { answer, attempts };
-    await pause(ports, waitBefore(attempts, options.backoffMs ?? 200, failure?.retryAfterMs, ports), signal);
-    attempt.hold.doubt?.();
-    if (attempt.hold.isStopping?.()) return { answer, attempts };
+    const { doubt, stopping } = attempt.hold;
+    const waitMs = waitBefore(attempts, options.backoffMs ?? 200, failure?.retryAfterMs, ports);
+    await pause(ports, waitMs, signalOf(signal, stopping));
+    doubt?.();
+    if (stopping?.aborted === true) return { answer, attempts };
     if (signal?.aborted === true) {
       return { answer: partial === undefined ? abortedAnswer(call.name, true) : answer, attempts };
     }
@@ -184,8 +186,8 @@ interface ToolHold {
   readonly ensure: () => Promise<boolean>;
   /** Called after the wait before a retry. Then `isHeld` is false until the store confirms the claim. */
   readonly doubt?: () => void;
-  /** Whether the process stops. Then no further attempt starts. */
-  readonly isStopping?: () => boolean;
+  /** Aborted when the process stops. Then no further attempt starts. */
+  readonly stopping?: AbortSignal;
 }
 
 interface Attempt {

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { AgentHost } from "heddle";
 import { sqliteDatabase } from "heddle/sqlite";
 import { memoryDatabase, type ThreadDatabase } from "heddle/store";
+import { scriptedModel } from "heddle/testing";
 import { describe, expect, inject, test } from "vitest";
 import { openAt } from "../../support/open-at.ts";
 import { fastFile } from "../../support/temp-folder.ts";
@@ -114,6 +115,25 @@ describe.each(DATABASES)("a host that works, on %s,", (_name, open) => {
     await at.end(dead.stop({ graceMs: 0 }));
     await pass(at, 1_000);
     expect((await at.end(request.result)).text).toBe("Done.");
+    await at.end(host.stop());
+  });
+
+  test("gives the place of a summary that waits for its retry to other calls", async () => {
+    const at = await world();
+    const small = scriptedModel([{ error: { status: 429 } }, "They counted."]);
+    const contextPolicy = { keepLastTurns: 1, summarizationModel: "small" };
+    const config = { models: { small }, contextPolicy, modelRetryBackoffMs: 20_000 };
+    const host = at.host({ agent: agentOf(["1.", "2.", "3."], config) });
+    host.work({ concurrency: 1 });
+    for (const text of ["One?", "Two?"]) await at.end((await at.end(host.ask("one", text.repeat(200)))).result);
+    const summary = host.summarize("one");
+    await at.settled();
+    expect(small.requests).toHaveLength(1);
+    const before = at.ports.clock();
+    expect((await at.end((await at.end(host.ask("two", "Three?"))).result)).text).toMatch(/\d/);
+    expect(at.ports.clock() - before).toBeLessThan(10_000);
+    await at.end(summary);
+    expect(small.requests).toHaveLength(2);
     await at.end(host.stop());
   });
 

@@ -189,12 +189,29 @@ describe("a server that stops", () => {
     const server = await on.start({ script: [calls("t")], tools, toolRetryBackoffMs: 2_000 });
     const request = await on.end(server.ask("Go."));
     await on.settled();
-    await on.end(server.stop({ graceMs: 10_000 }));
+    expect(await isSettled(on, server.stop({ graceMs: 10_000 }))).toBe(true);
     expect(attempts).toEqual(["t"]);
     const next = await on.start({ script: ["Done."], tools });
     expect((await on.end(next.result(request.id))).text).toBe("Done.");
     expect(attempts).toEqual(ran);
     expect(await results(on)).toEqual([result]);
+    await toAll(on.store, on.threadId);
+  });
+
+  test("does not wait for the retry of a summary, and makes none", async () => {
+    const on = await stage();
+    const small = scriptedModel([{ error: { status: 503 } }, "The sum."], { after: on.ports.after });
+    const contextPolicy = { keepLastTurns: 1, autoSummarize: true, summarizeThreshold: 3, summarizationModel: "small" };
+    const config = { models: { small }, contextPolicy, modelRetryBackoffMs: 3_000 } as const;
+    const server = await on.start({ script: ["1.", "2."], ...config });
+    for (const text of ["One?", "Two?"]) await on.end((await on.end(server.ask(text.repeat(200)))).result);
+    const request = await on.end(server.ask("Three?"));
+    await on.settled();
+    expect(await isSettled(on, server.stop({ graceMs: 10_000 }))).toBe(true);
+    expect(small.requests).toHaveLength(1);
+    const next = await on.start({ script: ["3."], ...config });
+    expect((await on.end(next.result(request.id))).text).toBe("3.");
+    expect(small.requests).toHaveLength(2);
     await toAll(on.store, on.threadId);
   });
 
