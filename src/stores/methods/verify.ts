@@ -68,6 +68,7 @@ async function verifyThread(
       }
       check.checkHead(head);
       checkHead(threadId, head, ports.sha256);
+      await checkEnd(context, threadId, head.rev);
       check.checkLanes(head, await driver.lanes(threadId));
       checkFields(threadId, head, await driver.fields?.(threadId));
       const damage = await driver.inspect?.(threadId);
@@ -79,6 +80,15 @@ async function verifyThread(
     const { rev: entries, hash } = check.tip;
     return { threadId, ok: false, entries, hash, bad: { seq: error.seq, reason: error.message } };
   }
+}
+
+/** No row lies behind the end of the thread. Appends that were committed meanwhile move the end. */
+async function checkEnd({ driver }: Pick<StoreContext, "driver">, threadId: string, end: number): Promise<void> {
+  const [row] = await driver.rows(threadId, { from: end, to: Number.MAX_SAFE_INTEGER, limit: 1 });
+  if (row === undefined) return;
+  const now = await driver.head(threadId);
+  if (now !== undefined && now.rev > end) return checkEnd({ driver }, threadId, now.rev);
+  throw new CorruptionError({ threadId, seq: row.seq, trouble: "it lies behind the end of the thread" });
 }
 
 interface CheckedRow {

@@ -23,7 +23,7 @@ function query({ sql, values }) {
   return { rows: prepare(reader, sql).all(...values) };
 }
 
-function apply({ unchanged, head, putRow, parts }) {
+function apply({ unchanged, head, putRow, parts }, rows) {
   const nested = new Map();
   const valueOf = (value) => {
     if (typeof value !== "object" || value === null || value instanceof Uint8Array) return value;
@@ -44,25 +44,27 @@ function apply({ unchanged, head, putRow, parts }) {
 }
 
 function write(script) {
+  const own = rows; // whatever fails, no other script may write them
+  rows = [];
   if (writer === undefined) {
-    writer = open(false);
-    writer.exec(setUp);
+    const opened = open(false);
+    opened.exec(setUp);
+    writer = opened;
   }
   writer.exec("BEGIN IMMEDIATE");
   try {
-    const isApplied = apply(script);
+    const isApplied = apply(script, own);
     writer.exec("COMMIT");
     return { isApplied };
   } catch (error) {
     if (writer.isTransaction) writer.exec("ROLLBACK");
     throw error;
-  } finally {
-    rows = [];
   }
 }
 
 parentPort.on("message", (message) => {
   if (message.addRows !== undefined) {
+    if (message.isFirst) rows = [];
     rows.push(...message.addRows);
     return;
   }
@@ -171,7 +173,7 @@ export class WorkerConnection {
     begin: (work: () => Promise<unknown>) => Promise<unknown>,
   ): Promise<boolean | undefined> {
     for (let from = 0; from < rowCount; from += ROWS_PER_TURN) {
-      this.#start()?.postMessage({ addRows: rows(from, from + ROWS_PER_TURN) });
+      this.#start()?.postMessage({ addRows: rows(from, from + ROWS_PER_TURN), isFirst: from === 0 });
       await new Promise((resolve) => setImmediate(resolve));
     }
     const known = unchanged.map((query) => ({ ...query, rows: JSON.stringify(query.rows) }));

@@ -22,6 +22,12 @@ async function tampered(...statements: readonly string[]): Promise<ThreadStore> 
   return changed;
 }
 
+/** The row 6 once more, in another place. */
+const repeated = (seq: number): string =>
+  `INSERT INTO entries (thread, seq, id, at, kind, refs, payload, salt, digest, prev, hash, lane, measure, check_sum)
+   SELECT thread, ${seq}, 'again', at, kind, refs, payload, salt, digest, prev, hash, lane, measure, check_sum
+   FROM entries WHERE seq = 6`;
+
 const of = (seq: number, set: string) => `UPDATE entries SET ${set} WHERE seq = ${seq}`;
 
 describe("verify sees a change of", () => {
@@ -65,6 +71,8 @@ describe("verify sees a change of", () => {
     ["the absence of an entry", "DELETE FROM entries WHERE seq = 6", 6],
     ["the absence of the last entry", "DELETE FROM entries WHERE seq = 9", 9],
     ["an entry in another's place", of(6, "thread = 7"), 6],
+    ["the end, behind which there is an entry", repeated(10), 10],
+    ["the end, far behind which there is an entry", repeated(99), 99],
     ["the revision", "UPDATE threads SET rev = 9", -1],
     ["the revision, upwards", "UPDATE threads SET rev = 11", 10],
     ["the last hash", "UPDATE threads SET hash = ''", -1],

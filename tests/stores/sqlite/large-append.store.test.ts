@@ -1,8 +1,9 @@
-import { sqliteStore } from "heddle/sqlite";
+import { sqliteDatabase, sqliteStore } from "heddle/sqlite";
 import { note, notes } from "heddle/testing";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { WorkerConnection } from "../../../src/stores/sqlite/worker-connection.ts";
 import { fastFile } from "../../support/temp-folder.ts";
+import { ask } from "./support/sql.ts";
 
 const COUNT = 2000;
 
@@ -110,4 +111,23 @@ test("a store that closes waits for a large write that has begun", async () => {
   const again = sqliteStore(path);
   expect(await again.verify("thread_1")).toMatchObject({ ok: true, entries: COUNT });
   await again.close();
+});
+
+test("rows of a large append that failed are in no later one, also of another tenant", async () => {
+  const path = fastFile();
+  const database = sqliteDatabase(path);
+  onTestFinished(() => database.close());
+  const [acme, globex] = [database.tenant("acme"), database.tenant("globex")];
+  const original = WorkerConnection.prototype.write;
+  const write = vi.spyOn(WorkerConnection.prototype, "write");
+  onTestFinished(() => write.mockRestore());
+  write.mockImplementationOnce(function (this: WorkerConnection, script) {
+    return original.call(this, script, () => Promise.reject(new Error("stopped before the transaction")));
+  });
+  await expect(acme.append("a", notes(COUNT))).rejects.toThrow("stopped before");
+  expect(await globex.append("b", notes(COUNT - 500))).toMatchObject({ rev: COUNT - 500 });
+  expect(ask(path, "SELECT count(*) FROM entries")).toEqual([[COUNT - 500]]);
+  expect(await acme.append("a", notes(COUNT))).toMatchObject({ rev: COUNT });
+  expect(await acme.verify("a")).toMatchObject({ ok: true, entries: COUNT });
+  expect(await globex.append("b", note())).toMatchObject({ rev: COUNT - 499 });
 });

@@ -1,8 +1,9 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { DatabaseSync } from "node:sqlite";
 import { sqliteStore } from "heddle/sqlite";
 import { note } from "heddle/testing";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { WorkerConnection } from "../../../src/stores/sqlite/worker-connection.ts";
+import { WorkerConnection, type WriteScript } from "../../../src/stores/sqlite/worker-connection.ts";
 import { fastFile } from "../../support/temp-folder.ts";
 import { ask } from "./support/sql.ts";
 
@@ -57,4 +58,46 @@ test("an error of SQLite in the thread is a StoreError", async () => {
   onTestFinished(() => thread.close());
   await expect(thread.run("SELECT nothing", [])).rejects.toMatchObject({ code: "store_failed" });
   expect(await thread.run("SELECT ?", ["x"])).toEqual([["x"]]);
+});
+
+/** A script that adds one row for each text. */
+function adding(...texts: readonly string[]): WriteScript {
+  return {
+    unchanged: [],
+    head: { sql: "SELECT ?", values: [texts[0] ?? ""] },
+    putRow: "INSERT INTO kept VALUES (?, ?)",
+    rowCount: texts.length,
+    rows: (from, to) => texts.slice(from, to).map((text) => [text]),
+    parts: [],
+  };
+}
+
+const atOnce = (work: () => Promise<unknown>): Promise<unknown> => work();
+
+test("a script that met the lock of another process writes nothing, also not with the next script", async () => {
+  const path = fastFile();
+  const other = new DatabaseSync(path);
+  onTestFinished(() => other.close());
+  other.exec("CREATE TABLE kept (head TEXT, text TEXT)");
+  const thread = new WorkerConnection(path, "PRAGMA busy_timeout = 0");
+  onTestFinished(() => thread.close());
+  other.exec("BEGIN IMMEDIATE");
+  await expect(thread.write(adding("a", "b"), atOnce)).rejects.toMatchObject({ code: "store_busy" });
+  other.exec("ROLLBACK");
+  expect(await thread.write(adding("c"), atOnce)).toBe(true);
+  expect(ask(path, "SELECT head, text FROM kept")).toEqual([["c", "c"]]);
+});
+
+test("a connection that could not be set up is set up before the next script", async () => {
+  const path = fastFile();
+  const other = new DatabaseSync(path);
+  onTestFinished(() => other.close());
+  other.exec("CREATE TABLE kept (head TEXT, text TEXT)");
+  const thread = new WorkerConnection(path, "INSERT INTO set_up VALUES (1)");
+  onTestFinished(() => thread.close());
+  await expect(thread.write(adding("a"), atOnce)).rejects.toMatchObject({ code: "store_failed" });
+  other.exec("CREATE TABLE set_up (n)");
+  expect(await thread.write(adding("b"), atOnce)).toBe(true);
+  expect(ask(path, "SELECT count(*) FROM set_up")).toEqual([[1]]);
+  expect(ask(path, "SELECT text FROM kept")).toEqual([["b"]]);
 });
