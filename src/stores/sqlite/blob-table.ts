@@ -1,3 +1,5 @@
+import type { RecordSpace } from "../driver.ts";
+import { CorruptionError } from "../errors.ts";
 import type { BlobUse, StoredBlob } from "../stored-records.ts";
 import type { SqliteConnection, SqlValue } from "./connection.ts";
 
@@ -31,7 +33,7 @@ export function blobWriter(
 const KEEP = "INSERT INTO blob_uses (tenant, hash, thread, purpose) VALUES (?, ?, '', 'put') ON CONFLICT DO NOTHING";
 
 /** If the blob has uses, it is kept forever from now on. */
-export function keepBlob(connection: SqliteConnection, tenant: string, hash: string): void {
+function keepBlob(connection: SqliteConnection, tenant: string, hash: string): void {
   const isUsed = connection.prepare("SELECT 1 FROM blob_uses WHERE tenant = ? AND hash = ? LIMIT 1");
   if (isUsed.get(tenant, hash) !== undefined) connection.prepare(KEEP).run(tenant, hash);
 }
@@ -90,4 +92,41 @@ export function purgeBlobs(connection: SqliteConnection, tenant: string, before:
     drop.run(tenant, hash);
   }
   return hashes.length === PURGE_LIMIT;
+}
+
+/** Checkpoints and blobs by key. Texts are stored as TEXT, bytes as BLOB. */
+export class Records {
+  readonly #connection: SqliteConnection;
+  readonly #tenant: string;
+  readonly #sql: ReturnType<typeof recordStatements>;
+
+  constructor(connection: SqliteConnection, tenant: string) {
+    this.#connection = connection;
+    this.#tenant = tenant;
+    this.#sql = recordStatements(connection);
+  }
+
+  get(space: RecordSpace, key: string): string | Uint8Array | undefined {
+    const value = this.#sql.get.get(this.#tenant, space, key)?.[0];
+    if (value === undefined || typeof value === "string" || value instanceof Uint8Array) return value;
+    // A flipped bit can turn a text into a number. Report the damage instead of "not found".
+    throw new CorruptionError({ seq: -1, trouble: `${space} ${key} is not what was written` });
+  }
+
+  put(space: RecordSpace, key: string, value: SqlValue): void {
+    this.#sql.put.run(this.#tenant, space, key, value);
+    if (space === "blob") keepBlob(this.#connection, this.#tenant, key);
+  }
+
+  delete(space: RecordSpace, key: string): boolean {
+    return this.#sql.delete.get(this.#tenant, space, key) !== undefined;
+  }
+}
+
+function recordStatements(connection: SqliteConnection) {
+  return {
+    get: connection.prepare("SELECT value FROM records WHERE tenant = ? AND space = ? AND key = ?"),
+    put: connection.prepare("INSERT OR REPLACE INTO records (tenant, space, key, value) VALUES (?, ?, ?, ?)"),
+    delete: connection.prepare("DELETE FROM records WHERE tenant = ? AND space = ? AND key = ? RETURNING 1"),
+  };
 }

@@ -2,6 +2,7 @@ import { HeddleError } from "../../thread/errors.ts";
 import type { Clock } from "../../thread/ports.ts";
 import { LocalBuses } from "../bus.ts";
 import { liveLease } from "../decide/claim.ts";
+import { isWithdrawn } from "../decide/inbox.ts";
 import type {
   CounterDecision,
   CounterState,
@@ -10,19 +11,18 @@ import type {
   InboxQuery,
   LeaseDecision,
   LeaseState,
-  RecordSpace,
   RowRange,
   StateQuery,
   StoreDriver,
   TakeQuery,
   ThreadState,
 } from "../driver.ts";
-import { CorruptionError, StoreError } from "../errors.ts";
+import { StoreError } from "../errors.ts";
 import { refTexts, requestKey } from "../row-filter.ts";
 import { readParts } from "../row-parts.ts";
 import type { TakenThread } from "../runnable.ts";
 import type { LeaseRecord, NamedHead, StoredRow } from "../stored-records.ts";
-import { keepBlob, purgeBlobs, readBlobs, releaseBlobs } from "./blob-table.ts";
+import { purgeBlobs, Records, readBlobs, releaseBlobs } from "./blob-table.ts";
 import { Commands } from "./command-table.ts";
 import {
   missingFile,
@@ -71,7 +71,7 @@ export function sqliteDriver(
   tenant: string,
   clock: Clock,
   { queries, writer }: Workers = {},
-  { group, knownThreads, missing, take, buses }: SharedWrites = sharedWrites(connection, clock),
+  { group, knownThreads, missing, take, buses, changes }: SharedWrites = sharedWrites(connection, clock),
 ): StoreDriver {
   const commands = new Commands(connection, tenant);
   const forks = new Forks(connection, tenant);
@@ -81,6 +81,7 @@ export function sqliteDriver(
   const waiting = new WaitingCalls(connection, tenant);
   const records = new Records(connection, tenant);
   const inspection = new FileInspection(connection, queries);
+  const changed = changes.of(tenant);
 
   function write<Result>(writer: string, work: () => Result): Promise<Result> {
     return group.add(writer, () => ({ ok: true, result: translateErrors(work) }));
@@ -92,19 +93,21 @@ export function sqliteDriver(
     decide: (state: ThreadState) => Decision<Result>,
     inboxes: readonly InboxQuery[] = [],
   ): Promise<Result> {
-    const { result, large } = await group.add(threadId, (): Outcome<Decided<Result>> => {
+    const { decision, large } = await group.add(threadId, (): Outcome<Decided<Result>> => {
       const thread = translateErrors(() => threads.open(threadId, wanted, inboxes));
       const decided = attempt(() => decide(thread.state));
       if (!decided.ok) return decided;
-      const { head, rows, result } = decided.result;
+      const { head, rows } = decided.result;
       const script = isLarge(rows) && writer?.isUsable ? thread.script(decided.result) : undefined;
       const large = head && script && { seal: head.seal, script };
       if (large === undefined) translateErrors(() => thread.apply(decided.result));
-      return { ok: true, result: { result, large } };
+      return { ok: true, result: { decision: decided.result, large } };
     });
-    if (large === undefined) return result;
-    const isWritten = await group.track(writeLarge(threadId, large));
-    return isWritten ? result : transact(threadId, wanted, decide, inboxes);
+    const isWritten = large === undefined || (await group.track(writeLarge(threadId, large)));
+    if (!isWritten) return transact(threadId, wanted, decide, inboxes);
+    const change = changedBy(threadId, decision);
+    if (change[0].length > 0) changed.publish(change);
+    return decision.result;
   }
 
   /** False when nothing was written, because the thread has changed or the worker was lost. */
@@ -136,6 +139,7 @@ export function sqliteDriver(
     changes: (after, limit) => retryBusy(() => feed.changes(after, limit)),
     feedEpoch: () => retryBusy(() => feed.epoch()),
     changedThreads: (after) => feed.changedThreads(after),
+    onChange: (wake) => changed.subscribe((change) => wake(...change)),
     heads: (afterId, limit) => retryBusy(() => history.heads(afterId, limit)),
     fields: (threadId) => retryBusy(() => threads.fields(threadId)),
     usage: (query) => retryBusy(() => readUsage(connection, tenant, query)),
@@ -148,10 +152,15 @@ export function sqliteDriver(
         releaseBlobs(connection, tenant, threadId, clock());
         return hideThread(connection, tenant, threadId);
       });
+      changed.publish([[threadId], [threadId]]); // its commands are gone too
       await group.track(removeHiddenRows());
       return keptFor;
     },
-    fork: (from, to, atSeq, start) => write(to, () => forkThread(connection, tenant, { from, to, atSeq, start })),
+    async fork(from, to, atSeq, start) {
+      const isMade = await write(to, () => forkThread(connection, tenant, { from, to, atSeq, start }));
+      if (isMade) changed.publish([[to], []]);
+      return isMade;
+    },
     forks: (threadId) => retryBusy(() => forks.all(threadId)),
 
     blobs: (hashes) => retryBusy(() => readBlobs(connection, tenant, hashes)),
@@ -253,8 +262,17 @@ async function closeWorkers({ queries, writer }: Workers): Promise<void> {
   await writer?.close();
 }
 
+/** The threads that have changed, and those of them with new or changed commands. */
+type Changed = readonly [threadIds: readonly string[], postedIds: readonly string[]];
+
+function changedBy(threadId: string, { rows = [], commands = [] }: Decision<unknown>): Changed {
+  const posted = commands.filter(({ command }) => command.outcome === null || isWithdrawn(command));
+  const ids = (of: typeof commands): readonly string[] => of.map((command) => command.threadId);
+  return [[...(rows.length > 0 ? [threadId] : []), ...ids(commands)], ids(posted)];
+}
+
 interface Decided<Result> {
-  readonly result: Result;
+  readonly decision: Decision<Result>;
   /** The part that a worker has to write; undefined when all is written. */
   readonly large: LargeWrite | undefined;
 }
@@ -287,6 +305,8 @@ interface SharedWrites {
   readonly missing: (() => string | undefined) | undefined;
   readonly take: DatabaseDriver["take"];
   readonly buses: LocalBuses;
+  /** The commits over this connection. Other connections see them by its version. */
+  readonly changes: LocalBuses<Changed>;
 }
 
 function sharedWrites(connection: SqliteConnection, clock: Clock): SharedWrites {
@@ -294,7 +314,8 @@ function sharedWrites(connection: SqliteConnection, clock: Clock): SharedWrites 
   const knownThreads = new KnownThreads(connection);
   const missing = missingFile(connection);
   const group = new GroupCommit(transactionOf(connection, knownThreads, checkOf(missing, clock)), turns);
-  return { group, knownThreads, missing, take: takeThreads(connection, group, clock), buses: new LocalBuses() };
+  const take = takeThreads(connection, group, clock);
+  return { group, knownThreads, missing, take, buses: new LocalBuses(), changes: new LocalBuses() };
 }
 
 const CHECK_MS = 1000;
@@ -421,43 +442,6 @@ function historyStatements(connection: SqliteConnection) {
     heads: connection.prepare(
       `SELECT id, ${HEAD_COLUMNS} FROM threads WHERE tenant = ? AND id > ? AND state IS NULL ORDER BY id LIMIT ?`,
     ),
-  };
-}
-
-/** Checkpoints and blobs by key. Texts are stored as TEXT, bytes as BLOB. */
-class Records {
-  readonly #connection: SqliteConnection;
-  readonly #tenant: string;
-  readonly #sql: ReturnType<typeof recordStatements>;
-
-  constructor(connection: SqliteConnection, tenant: string) {
-    this.#connection = connection;
-    this.#tenant = tenant;
-    this.#sql = recordStatements(connection);
-  }
-
-  get(space: RecordSpace, key: string): string | Uint8Array | undefined {
-    const value = this.#sql.get.get(this.#tenant, space, key)?.[0];
-    if (value === undefined || typeof value === "string" || value instanceof Uint8Array) return value;
-    // A flipped bit can turn a text into a number. Report the damage instead of "not found".
-    throw new CorruptionError({ seq: -1, trouble: `${space} ${key} is not what was written` });
-  }
-
-  put(space: RecordSpace, key: string, value: SqlValue): void {
-    this.#sql.put.run(this.#tenant, space, key, value);
-    if (space === "blob") keepBlob(this.#connection, this.#tenant, key);
-  }
-
-  delete(space: RecordSpace, key: string): boolean {
-    return this.#sql.delete.get(this.#tenant, space, key) !== undefined;
-  }
-}
-
-function recordStatements(connection: SqliteConnection) {
-  return {
-    get: connection.prepare("SELECT value FROM records WHERE tenant = ? AND space = ? AND key = ?"),
-    put: connection.prepare("INSERT OR REPLACE INTO records (tenant, space, key, value) VALUES (?, ?, ?, ?)"),
-    delete: connection.prepare("DELETE FROM records WHERE tenant = ? AND space = ? AND key = ? RETURNING 1"),
   };
 }
 

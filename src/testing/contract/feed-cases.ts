@@ -11,6 +11,7 @@ import {
   rejects,
   sameJsonText,
   shortPause,
+  until,
 } from "./case-fixture.ts";
 
 /** Cases: all threads of a tenant as one stream. */
@@ -254,6 +255,46 @@ export const feedCases: ContractTests = {
     ok((await stopped).length <= 1, "the stopped feed ended");
     await store.close();
     ok((await closed).length <= 1, "the feed of the closed store ended");
+  },
+};
+
+/** Cases: the stores of one tenant that one database has given. */
+export const handleCases: ContractTests = {
+  "what one store of a database writes reaches those that follow the tenant over another": async (fixture) => {
+    const { tenant, thread, fresh } = fixture;
+    const database = fixture.database();
+    const [store, other] = [database.tenant(tenant), database.tenant(tenant)];
+    for (let n = 0; n < 2; n++) await store.append(thread, note({ n }));
+    const watched = store.watch(thread, { fromSeq: 0 })[Symbol.asyncIterator]();
+    const fed = store.feed()[Symbol.asyncIterator]();
+    for (const items of [watched, fed]) for (let n = 0; n < 2; n++) await items.next();
+    let posts = 0;
+    const end = store.onPosted(thread, () => posts++);
+    for (let round = 1; round <= 3; round++) {
+      const next = [watched.next(), fed.next()] as const;
+      await shortPause();
+      await other.append(thread, note({ n: round }));
+      equal((await next[0]).value?.payload, { n: round }, "watched");
+      equal((await next[1]).value?.threadId, thread, "fed");
+      const before = posts;
+      await other.post(thread, { id: fresh(`c${round}`), type: "x" });
+      await until(async () => posts > before || undefined);
+      const [outcome] = await Promise.all([
+        store.outcome(thread, fresh(`c${round}`)),
+        shortPause().then(() => other.withdraw(thread, fresh(`c${round}`))),
+      ]);
+      equal(outcome.status, "withdrawn", "outcome");
+    }
+    end();
+    const forked = fed.next();
+    await shortPause();
+    await other.fork(thread, { atSeq: 0, newId: fresh("fork") });
+    equal((await forked).value?.type, "forked", "a fork");
+    const deleted = fed.next();
+    await shortPause();
+    await other.delete(fresh("fork"));
+    equal((await deleted).value?.type, "deleted", "a deletion");
+    for (const items of [watched, fed]) await items.return?.();
   },
 };
 

@@ -5,7 +5,7 @@ import { type ContractCase, type ContractTests, runCase, type StoreSubject } fro
 import { claimCases, processCases } from "./claim-cases.ts";
 import { concurrencyCases, retryCases } from "./concurrency-cases.ts";
 import { contentCases, payloadCases } from "./content-cases.ts";
-import { feedCases } from "./feed-cases.ts";
+import { feedCases, handleCases } from "./feed-cases.ts";
 import { forkCases } from "./fork-cases.ts";
 import { consumeCases, inboxCases, outcomeCases } from "./inbox-cases.ts";
 import { counterCases, leaseCases } from "./lease-cases.ts";
@@ -32,6 +32,7 @@ const DATABASES: Readonly<Record<string, ContractTests>> = {
   counter: counterCases,
   runnable: runnableCases,
   waiting: waitingCases,
+  handle: handleCases,
 };
 
 const GROUPS: Readonly<Record<string, ContractTests>> = {

@@ -1,4 +1,5 @@
-import { sqliteStore } from "heddle/sqlite";
+import type { ThreadStore } from "heddle";
+import { sqliteDatabase, sqliteStore } from "heddle/sqlite";
 import { note, notes } from "heddle/testing";
 import { expect, onTestFinished, test } from "vitest";
 import { runChild } from "../../support/child.ts";
@@ -19,6 +20,39 @@ test("two handles on one file see each other's appends at once", async () => {
     for (const store of [one, other]) expect((await store.load("thread_1"))?.rev).toBe(n + 1);
   }
   expect(await other.verify("thread_1")).toEqual(await one.verify("thread_1"));
+});
+
+test("stores of one database see each other's commits at once, without a poll", async () => {
+  const database = sqliteDatabase(tempFile(), { pollMs: 2 ** 31 - 1 });
+  onTestFinished(() => database.close());
+  const [store, other] = [database.tenant("acme"), database.tenant("acme")];
+  await other.append("t", note());
+  const seen: string[] = [];
+  void (async () => {
+    for await (const { type, threadId } of store.feed()) seen.push(`${type} ${threadId}`);
+  })();
+  void (async () => {
+    for await (const { seq } of store.watch("t", { fromSeq: 0 })) if (seq % 1000 === 0) seen.push(`watched ${seq}`);
+  })();
+  const woken: string[] = [];
+  for (const id of ["t", "quiet"]) store.onPosted(id, () => woken.push(id));
+  await expect.poll(() => [seen.length, woken.length]).toEqual([2, 2]);
+  seen.length = 0;
+  woken.length = 0;
+  await other.append("t", notes(2000)); // by the worker
+  await expect.poll(() => seen).toHaveLength(2002);
+  expect(seen.filter((one) => one.startsWith("watched"))).toEqual(["watched 1000", "watched 2000"]);
+  seen.length = 0;
+  await other.post("t", { id: "c1", type: "x" });
+  await expect.poll(() => woken).toEqual(["t"]);
+  await other.amend("t", "c1", { type: "y" });
+  await expect.poll(() => woken).toEqual(["t", "t"]);
+  await database.tenant("globex").append("t", note());
+  await other.fork("t", { atSeq: 0, newId: "f" });
+  await expect.poll(() => seen).toEqual(["forked f"]);
+  await other.delete("t");
+  await expect.poll(() => seen).toEqual(["forked f", "deleted t"]);
+  await expect.poll(() => woken).toEqual(["t", "t", "t"]);
 });
 
 test("closing one handle leaves the other open", async () => {
@@ -98,7 +132,7 @@ test("eight processes can create the same store at the same moment", async () =>
 function removeNow(path: string): void {
   const store = sqliteStore(path);
   void store.delete("parent");
-  void store.close();
+  closeNow(store);
 }
 
 function appendNow(path: string): void {
@@ -107,5 +141,11 @@ function appendNow(path: string): void {
     "parent",
     Array.from({ length: 5 }, (_, n) => note({ n, anew: true })),
   );
-  void store.close();
+  closeNow(store);
+}
+
+/** The file stays until all is written. */
+function closeNow(store: ThreadStore): void {
+  const closed = store.close();
+  onTestFinished(() => closed);
 }

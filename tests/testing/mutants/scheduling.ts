@@ -16,6 +16,22 @@ export type DatabaseMutation = (sound: DatabaseDriver, database: MemoryDatabase)
 
 /** Careless ways to divide work between processes. */
 export const scheduling: Readonly<Record<string, Readonly<Record<string, DatabaseMutation>>>> = {
+  handle: {
+    "sees nothing of its other handles": (sound) => ({
+      tenant: (name) => ({
+        ...sound.tenant(name),
+        changedThreads: async (position = "") => ({ threadIds: [], postedIds: [], position }),
+      }),
+    }),
+    "does not announce commands to its other handles": (sound) => ({
+      tenant(name) {
+        const driver = sound.tenant(name);
+        const { changedThreads } = driver;
+        if (changedThreads === undefined) throw new Error("the memory driver has changedThreads");
+        return { ...driver, changedThreads: async (after) => ({ ...(await changedThreads(after)), postedIds: [] }) };
+      },
+    }),
+  },
   lease: {
     "renews an ended lease": (sound) => ({
       lease: (node, decide) =>
