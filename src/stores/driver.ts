@@ -322,7 +322,8 @@ export interface StoreDriver {
    * fork has no rows. From then on all methods behave as if `to` had its own copies of the rows up to `atSeq`, even after
    * `from` was removed. Only `changes` returns one fork instead of these rows. A driver may copy the rows; better, it stores
    * where they are. When `to` exists: returns false and writes nothing. When `from` was removed meanwhile: throws
-   * `thread_not_found` and writes nothing. With `purgeBlobs`, `to` uses all blobs that `from` uses.
+   * `thread_not_found` and writes nothing. With `purgeBlobs`, `to` uses the blobs that `from` uses, except those with
+   * the purpose `file` or `text` that only rows behind `atSeq` refer to.
    */
   fork(from: string, to: string, atSeq: number, fork: ThreadStart, signal?: AbortSignal): Promise<boolean>;
 

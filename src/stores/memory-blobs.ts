@@ -3,22 +3,31 @@ const PURGE_LIMIT = 100;
 /** Stands for callers without a thread. No thread has an empty name. */
 const NO_THREAD = "";
 
+interface MemoryBlobUse {
+  readonly isStored: boolean;
+  readonly endedAt: number | null;
+  readonly isPut?: boolean | undefined;
+}
+
 /** Which threads of one tenant use which blobs. The blobs themselves are records. */
 export class MemoryBlobUses {
   /** When each use ended, by hash and thread. Null while it lasts. */
   readonly #uses = new Map<string, Map<string, number | null>>();
   readonly #byThread = new Map<string, Set<string>>();
+  /** The hashes that were put for a thread, and are not only in its entries. */
+  readonly #put = new Map<string, Set<string>>();
   /** Hashes with a use that has ended, the oldest first. */
   readonly #ended = new Set<string>();
 
   /**
    * Call it before the blob is stored. `endedAt` is null if the thread exists, otherwise now, because it may never be created.
    */
-  add(threadId: string, hash: string, { isStored, endedAt }: { isStored: boolean; endedAt: number | null }): void {
+  add(threadId: string, hash: string, { isStored, endedAt, isPut = false }: MemoryBlobUse): void {
     const uses = this.#uses.get(hash) ?? new Map<string, number | null>();
     if (isStored && uses.size === 0) uses.set(NO_THREAD, null);
     this.#uses.set(hash, uses.set(threadId, endedAt));
     this.#byThread.set(threadId, (this.#byThread.get(threadId) ?? new Set()).add(hash));
+    if (isPut) this.#put.set(threadId, (this.#put.get(threadId) ?? new Set()).add(hash));
     if (endedAt !== null) this.#ended.add(hash);
   }
 
@@ -27,8 +36,12 @@ export class MemoryBlobUses {
     this.#uses.get(hash)?.set(NO_THREAD, null);
   }
 
-  copy(from: string, to: string): void {
-    for (const hash of this.#byThread.get(from) ?? []) this.add(to, hash, { isStored: true, endedAt: null });
+  /** `leftOut`: blobs that the rows of the copy do not refer to. It uses them if they were put for the thread. */
+  copy(from: string, to: string, leftOut: ReadonlySet<string>): void {
+    for (const hash of this.#byThread.get(from) ?? []) {
+      const isPut = this.#put.get(from)?.has(hash);
+      if (isPut || !leftOut.has(hash)) this.add(to, hash, { isStored: true, endedAt: null, isPut });
+    }
   }
 
   release(threadId: string, now: number): void {
@@ -60,6 +73,7 @@ export class MemoryBlobUses {
     uses.delete(threadId);
     const ofThread = this.#byThread.get(threadId);
     ofThread?.delete(hash);
-    if (ofThread?.size === 0) this.#byThread.delete(threadId);
+    this.#put.get(threadId)?.delete(hash);
+    if (ofThread?.size === 0) for (const uses of [this.#byThread, this.#put]) uses.delete(threadId);
   }
 }

@@ -219,10 +219,10 @@ export function memoryDriver(tenant: MemoryTenant, clock: Clock): StoreDriver {
     }
   }
 
-  function putBlob(threadId: string, { hash, content }: BlobUse, isThread: boolean): void {
+  function putBlob(threadId: string, { hash, content, purpose }: BlobUse, isThread: boolean): void {
     const key = recordKey("blob", hash);
     const isStored = records.has(key);
-    blobUses.add(threadId, hash, { isStored, endedAt: isThread ? null : clock() });
+    blobUses.add(threadId, hash, { isStored, endedAt: isThread ? null : clock(), isPut: purpose === "put" });
     if (!isStored) records.set(key, copyOf(content));
   }
 
@@ -329,7 +329,7 @@ export function memoryDriver(tenant: MemoryTenant, clock: Clock): StoreDriver {
       const thread = parent.fork(to, atSeq, head);
       for (const lane of lanes) thread.lanes.set(lane.lane, lane);
       threads.set(to, thread);
-      blobUses.copy(from, to);
+      blobUses.copy(from, to, parent.referencesAfter(atSeq));
       log.push({ type: "forked", threadId: to, from, forkSeq: atSeq, thread });
       return true;
     },

@@ -1,7 +1,7 @@
 import type { RowRange } from "./driver.ts";
 import { containsText, hasRefs, requestKey, requestKeyOf } from "./row-filter.ts";
 import { type RowPart, readParts } from "./row-parts.ts";
-import { hasReferences } from "./stored-payload.ts";
+import { hasReferences, referencesIn } from "./stored-payload.ts";
 import type { StoredLane, StoredRow, ThreadHead } from "./stored-records.ts";
 
 /** Where a fork comes from. */
@@ -43,6 +43,15 @@ export class MemoryThread {
     this.#forks.add(fork);
     if (owner !== undefined) owner.#forks.add(fork);
     return fork;
+  }
+
+  /** The blobs that only rows behind a fork refer to. */
+  referencesAfter(atSeq: number): ReadonlySet<string> {
+    const referencesAt = (from: number, to: number) =>
+      this.read({ from, to, limit: Number.POSITIVE_INFINITY }).flatMap(({ payload }) => referencesIn(payload));
+    const found = new Set(referencesAt(atSeq + 1, this.head.rev));
+    if (found.size > 0) for (const hash of referencesAt(0, atSeq)) found.delete(hash);
+    return found;
   }
 
   push(row: StoredRow): void {

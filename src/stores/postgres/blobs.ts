@@ -1,6 +1,6 @@
 import type { BlobUse, StoredBlob } from "../stored-records.ts";
 import type { Query } from "./connection-pool.ts";
-import type { FencedScope, Scope } from "./tables.ts";
+import { type FencedScope, type Scope, storedPayload } from "./tables.ts";
 import type { Transaction } from "./writer.ts";
 
 /** How many blobs one call removes. */
@@ -76,12 +76,31 @@ export function useBlobs({ sql, tables, tenant, fence }: FencedScope, used: read
     on conflict (tenant, hash, thread, purpose) do update set ended_at = excluded.ended_at`;
 }
 
-/** Gives the copy of a thread the same blobs. */
-export function copyBlobUses({ sql, tables, tenant, fence }: FencedScope, from: string, to: string): Query {
+/**
+ * Gives a fork the blobs of its parent, but not the files and texts that only rows behind it refer to. The rows up to the fork
+ * are read only if those behind it have blobs.
+ */
+export function copyBlobUses(scope: FencedScope, from: string, to: string, atSeq: number): Query {
+  const { sql, tables, tenant, fence } = scope;
+  const payload = storedPayload(scope);
+  // Each quoted text that may be a hash: more than the references, and no damaged row can make it fail.
+  const referencesAt = (seqs: Query) => sql`
+    select r.found[1] from part p
+    join ${tables.entries} e on e.thread = p.owner and e.seq <= p.last and e.seq ${seqs}
+    cross join lateral regexp_matches(${payload}, '"([A-Za-z0-9_-]{43})"', 'g') as r (found)
+    where starts_with(${payload}, '[')`;
   return sql`
+    with recursive part (owner, last) as (
+      select t.key, ${Number.MAX_SAFE_INTEGER}::bigint from ${tables.threads} t
+      where t.tenant = ${tenant} and t.id = ${from}
+      union all
+      select o.origin, o.fork_seq from part p join ${tables.threads} o on o.key = p.owner where o.origin is not null
+    )
     insert into ${tables.blobUses} (tenant, hash, thread, purpose)
     select u.tenant, u.hash, ${to}, u.purpose from ${tables.blobUses} u
-    where u.tenant = ${tenant} and u.thread = ${from} and ${fence}
+    where u.tenant = ${tenant} and u.thread = ${from} and ${fence} and (
+      u.purpose = 'put' or u.hash not in (${referencesAt(sql`> ${atSeq}`)}) or u.hash in (${referencesAt(sql`<= ${atSeq}`)})
+    )
     on conflict (tenant, hash, thread, purpose) do update set ended_at = null`;
 }
 

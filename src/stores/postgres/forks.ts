@@ -59,7 +59,7 @@ export function forkThread(
           scope,
           fields.map((field) => [to, field] as const),
         ),
-        copyBlobUses(scope, from, to),
+        copyBlobUses(scope, from, to, atSeq),
         addFeedItem(scope, { type: "forked", threadId: to, from, forkSeq: atSeq }),
       ];
       return { statements, changedIds: [to], finish: () => true };

@@ -98,7 +98,7 @@ export function payloadOf(scope: Scope): Query {
 }
 
 /** The payload of an entry as it is stored, from its row or from the table of big payloads. */
-function storedPayload({ sql, tables }: Scope): Query {
+export function storedPayload({ sql, tables }: Scope): Query {
   return sql`(case when e.big is null then e.payload
     else (select b.payload from ${tables.bigPayloads} b where b.tenant = e.tenant and b.hash = e.big) end)`;
 }

@@ -2,6 +2,7 @@ import type { RecordSpace } from "../driver.ts";
 import { CorruptionError } from "../errors.ts";
 import type { BlobUse, StoredBlob } from "../stored-records.ts";
 import type { SqliteConnection, SqlValue } from "./connection.ts";
+import { PAYLOAD } from "./row-columns.ts";
 
 /** How many blobs one call removes. */
 const PURGE_LIMIT = 100;
@@ -45,14 +46,31 @@ export function releaseBlobs(connection: SqliteConnection, tenant: string, threa
     .run(now, tenant, threadId);
 }
 
-/** For a copy of the rows of a thread. */
-export function copyBlobUses(connection: SqliteConnection, tenant: string, from: string, to: string): void {
-  connection
-    .prepare(`
-      INSERT INTO blob_uses (tenant, hash, thread, purpose)
-      SELECT tenant, hash, ?, purpose FROM blob_uses WHERE tenant = ? AND thread = ?
-      ON CONFLICT (tenant, hash, thread, purpose) DO UPDATE SET ended_at = NULL`)
-    .run(to, tenant, from);
+/** The blobs that rows of a thread with such a seq refer to. A damaged row refers to none. */
+const referencesAt = (seqs: string): string => `
+  SELECT r.value FROM part CROSS JOIN entries e ON e.thread = part.owner AND e.seq <= part.last AND e.seq ${seqs}
+  CROSS JOIN json_each(CASE WHEN json_valid(${PAYLOAD}) THEN ${PAYLOAD} ELSE '[]' END, '$[1]') r
+  WHERE substr(${PAYLOAD}, 1, 1) = '[' AND typeof(r.value) = 'text'`;
+
+/** The rows up to a fork are read only if those behind it have blobs. */
+const COPY_USES = `
+  WITH RECURSIVE part (owner, last) AS (
+    SELECT key, ${Number.MAX_SAFE_INTEGER} FROM threads WHERE tenant = ? AND id = ?
+    UNION ALL SELECT o.origin, o.fork_seq FROM part JOIN threads o ON o.key = part.owner WHERE o.origin IS NOT NULL
+  )
+  INSERT INTO blob_uses (tenant, hash, thread, purpose)
+  SELECT tenant, hash, ?, purpose FROM blob_uses
+  WHERE tenant = ? AND thread = ?
+    AND (purpose = 'put' OR hash NOT IN (${referencesAt("> ?")}) OR hash IN (${referencesAt("<= ?")}))
+  ON CONFLICT (tenant, hash, thread, purpose) DO UPDATE SET ended_at = NULL`;
+
+/** For a fork: not the files and texts that only rows behind it refer to. */
+export function copyBlobUses(
+  connection: SqliteConnection,
+  tenant: string,
+  { from, to, atSeq }: { readonly from: string; readonly to: string; readonly atSeq: number },
+): void {
+  connection.prepare(COPY_USES).run(tenant, from, to, tenant, from, atSeq, atSeq);
 }
 
 export function readBlobs(

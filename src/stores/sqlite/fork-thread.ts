@@ -35,7 +35,7 @@ export function forkThread(connection: SqliteConnection, tenant: string, { from,
   connection
     .prepare("UPDATE threads SET origin = ?, fork_seq = ?, origin_sum = ?, fork_of = ? WHERE key = ?")
     .run(origin ?? null, atSeq, sum, parent, key);
-  copyBlobUses(connection, tenant, from, to);
+  copyBlobUses(connection, tenant, { from, to, atSeq });
   addFeedItem(connection, tenant, { type: "forked", threadId: to, from, forkSeq: atSeq });
   return true;
 }

@@ -6,7 +6,7 @@ import type { ScriptValue } from "./worker-connection.ts";
 type Columns = readonly SqlValue[];
 
 /** The payload of an entry as it is stored, from its row or from the table of big payloads. */
-const PAYLOAD = "coalesce(e.payload, (SELECT b.payload FROM big_payloads b WHERE b.key = e.big))";
+export const PAYLOAD = "coalesce(e.payload, (SELECT b.payload FROM big_payloads b WHERE b.key = e.big))";
 
 const RUN_ID = `instr(e.refs, '"runId":"')`;
 

@@ -173,6 +173,33 @@ export const blobUseCases: ContractTests = {
     });
   },
 
+  "a fork uses no blob of entries that it does not show": async (fixture) => {
+    const { store, open, thread, fresh } = fixture;
+    const purger = await open({ keepBlobsMs: 0 });
+    const shown = note({ text: longText("shown"), content: [picture("A")] });
+    const others = { again: longText("shown"), put: longText("put"), b: picture("B") };
+    await store.append(thread, [shown, note({ text: longText("left out"), ...others })]);
+    const put = await store.putBlob(longText("put"), { threadId: thread });
+    const [first, second] = [fresh("first"), fresh("second")];
+    await store.fork(thread, { atSeq: 0, newId: first });
+    await store.append(first, [note({ text: longText("own") }), note({ text: longText("also left out") })]);
+    await store.fork(first, { atSeq: 1, newId: second });
+    await store.fork(first, { atSeq: -1, newId: fresh("empty") });
+    const gone = await Promise.all(["left out", "also left out"].map((text) => hashOf(fixture, longText(text))));
+    gone.push(await hashOf(fixture, "B".repeat(2000)));
+    await store.delete(thread);
+    await store.delete(first);
+    await until(async () => {
+      await purge(purger, fresh);
+      const found = await Promise.all(gone.map((hash) => store.getBlob(hash)));
+      return found.every((blob) => blob === undefined) || undefined;
+    });
+    const payloads = payloadsOf(await Array.fromAsync(store.read(second)));
+    sameJsonText(payloads, [shown.payload, { text: longText("own") }], "payloads of the fork");
+    ok((await store.verify(second)).ok, "verified");
+    ok((await store.getBlob(put)) !== undefined, "a blob that was put for the thread is kept");
+  },
+
   "a blob that was put without a thread stays": async (fixture) => {
     const { store, open, thread, fresh } = fixture;
     const purger = await open({ keepBlobsMs: 0 });

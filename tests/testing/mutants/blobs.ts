@@ -24,6 +24,16 @@ export const blobs: Mutants = {
     },
   },
   "blob use": {
+    "gives a fork all blobs of its parent": (_, { blobUses }) => {
+      const copy = blobUses.copy.bind(blobUses);
+      blobUses.copy = (from, to) => copy(from, to, new Set());
+      return {};
+    },
+    "forgets at a fork that a blob was put": (_, { blobUses }) => {
+      const add = blobUses.add.bind(blobUses);
+      blobUses.add = (id, hash, use) => add(id, hash, { ...use, isPut: false });
+      return {};
+    },
     "keeps blobs forever": () => ({ purgeBlobs: async () => false }),
     "removes blobs at once": (sound) => ({ purgeBlobs: () => sound.purgeBlobs?.(-1000) ?? Promise.resolve(false) }),
     "removes blobs with the first thread that used them": (sound, { records }) => ({
