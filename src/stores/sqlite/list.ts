@@ -88,6 +88,9 @@ function conditionsOf(tenant: string, query: ListQuery, first: ThreadField | und
     ...others.map(hasField),
     ...timesOf(query),
     ...(prefix === "" ? [] : [{ sql: "substr(id, 1, length(?)) = ?", values: [prefix, prefix] }]),
+    ...(prefix === "" || order !== "id"
+      ? []
+      : boundsOf(prefix, after === undefined ? "both" : reverse ? "first" : "end")),
     ...(status === undefined ? [] : [{ sql: `${STATUS} = ?`, values: [status] }]),
     ...(search === "" ? [] : [containsText(search)]),
     ...(after === undefined ? [] : [isAfter(after, order, reverse)]),
@@ -113,6 +116,14 @@ function timesOf({ updatedSince, updatedBefore, createdSince, createdBefore }: L
       : [{ sql: "updated_at < ? AND update_slot <= ?", values: [updatedBefore, slotOf(updatedBefore)] }]),
     ...(createdSince === undefined ? [] : [{ sql: "created_at >= ?", values: [createdSince] }]),
     ...(createdBefore === undefined ? [] : [{ sql: "created_at < ?", values: [createdBefore] }]),
+  ];
+}
+
+/** The range of ids in the index. A page after another has one bound already. No byte of UTF-8 is as great as FF. */
+function boundsOf(prefix: string, which: "first" | "end" | "both"): readonly Condition[] {
+  return [
+    ...(which === "end" ? [] : [{ sql: "id >= ?", values: [prefix] }]),
+    ...(which === "first" ? [] : [{ sql: "id < ? || CAST(x'FF' AS TEXT)", values: [prefix] }]),
   ];
 }
 

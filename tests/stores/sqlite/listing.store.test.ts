@@ -1,19 +1,21 @@
 import fc from "fast-check";
 import type { JsonObject, JsonValue, ThreadStore } from "heddle";
 import { systemPorts } from "heddle/core";
+import { sqliteStore } from "heddle/sqlite";
 import type { ListOptions, ThreadPage } from "heddle/store";
 import { describe, expect, test } from "vitest";
 import { defineStore } from "../../../src/stores/define-store.ts";
 import { sqliteDriver } from "../../../src/stores/sqlite/driver.ts";
 import { migrate } from "../../../src/stores/sqlite/schema/migrate.ts";
 import { fastFile } from "../../support/temp-folder.ts";
-import { plainConnect } from "./support/recording.ts";
+import { plainConnect, recording } from "./support/recording.ts";
+import { ask } from "./support/sql.ts";
 
 /** Names and texts that sort, fold and quote differently in different places. */
 const letters = fc.constantFrom(..."aAbBzZ%_'\"[]ßÉéİ~～😀𝒳", "\u0000", "\u2028", "\n");
 const text = fc.array(letters, { maxLength: 4 }).map((parts) => parts.join(""));
 const id = fc
-  .tuple(fc.constantFrom("", "a", "A", "～", "😀", "é"), fc.stringMatching(/^[a-cA-C_%]{1,3}$/))
+  .tuple(fc.constantFrom("", "a", "A", "～", "😀", "é", "\u{10ffff}"), fc.stringMatching(/^[a-cA-C_%]{1,3}$/))
   .map(([first, rest]) => first + rest);
 const status = fc.constantFrom<unknown>("open", "OPEN", "done", "", 5, "5", true, "true", null, { a: 1 }, '{"a":1}', [
   "x",
@@ -28,7 +30,7 @@ const thread = fc.record({
 });
 const threads = fc.uniqueArray(thread, { selector: ({ id }) => id, maxLength: 12 });
 const query = fc.record({
-  prefix: fc.oneof(fc.constant(""), text, fc.constantFrom("a", "A", "～", "😀", "_")),
+  prefix: fc.oneof(fc.constant(""), text, fc.constantFrom("a", "A", "～", "😀", "_", "\u{10ffff}")),
   order: fc.constantFrom("updated" as const, "created" as const, "id" as const),
   status: fc.option(status.filter((value) => typeof value === "string").map(String), { nil: undefined }),
   search: fc.oneof(fc.constant(""), text, fc.constantFrom("WOOL wool", "open", '"', "\\")),
@@ -61,6 +63,24 @@ describe("list", () => {
       expect.stringMatching(/USING COVERING INDEX threads_by_creation/),
     ]);
     expect(plans.join()).not.toContain("TEMP B-TREE FOR ORDER BY");
+  });
+
+  test("reads the ids with a prefix from an index, on each page in both directions", async () => {
+    const path = fastFile();
+    const sql = recording();
+    const store = sqliteStore(path, { connect: sql.connect });
+    for (const id of ["b", "a_1", "a_2", "a_3", "a_\u{10ffff}\u{10ffff}", "a`"]) await store.append(id, {});
+    const listed = async (reverse: boolean) =>
+      (await pages(store, { prefix: "a_", order: "id", limit: 1, reverse })).map(({ threads }) => threads[0]?.id);
+    sql.forget();
+    const found = ["a_1", "a_2", "a_3", "a_\u{10ffff}\u{10ffff}"];
+    expect(await listed(false)).toEqual(found);
+    expect(await listed(true)).toEqual(found.toReversed());
+    const queries = new Set(sql.ran.filter((statement) => statement.includes("FROM threads t WHERE")));
+    await store.close();
+    const plans = [...queries].flatMap((query) => ask(path, `EXPLAIN QUERY PLAN ${query}`).map((row) => row.at(-1)));
+    expect(queries.size).toBe(4);
+    expect(plans).toEqual(plans.map(() => expect.stringContaining("(tenant=? AND id>? AND id<?)")));
   });
 
   test("sorts ids by code point, as their bytes sort", async () => {
