@@ -1,6 +1,5 @@
 import { isAsk } from "../../agent/react/restore.ts";
 import { readRequestEnd } from "../../agent/react/state.ts";
-import type { Entry } from "../../thread/entry.ts";
 import { copyJsonObject, type JsonObject, type JsonValue } from "../../thread/json.ts";
 import { checkName } from "../../thread/options.ts";
 import { checkOwner } from "../decide/append.ts";
@@ -19,7 +18,7 @@ import {
   storeLane,
   threadInfo,
 } from "../row-format.ts";
-import type { HeadSums, ThreadHead } from "../stored-records.ts";
+import type { HeadSums, StoredRow, ThreadHead } from "../stored-records.ts";
 import { sumsBefore, sumsOf } from "../sums.ts";
 import { changedFields } from "../thread-fields.ts";
 import { purgeBlobs } from "./blobs.ts";
@@ -148,16 +147,16 @@ async function sumsAt(
   const [from, to] = [atSeq + 1, parent.rev - 1];
   if (sums === undefined || from > to) return sums;
   if (to - from >= MAX_COUNTED) return sumsBefore(sums, from, undefined);
-  const later: Entry[] = [];
+  const later: StoredRow[] = [];
   try {
-    const range = { from, to, kinds: ["message", "ai_message"], limit: MAX_COUNTED };
-    for await (const row of rowsOf(context, threadId, range))
-      later.push(readRow(threadId, row, context.ports.sha256, ANY_TEXTS));
+    for await (const row of rowsOf(context, threadId, { from, to, limit: MAX_COUNTED })) later.push(row);
+    const isWhole = later.length > to - from && later.at(-1)?.hash === parent.hash; // another thread may have the id by now
+    const entries = later.map((row) => readRow(threadId, row, context.ports.sha256, ANY_TEXTS));
+    return sumsBefore(sums, from, isWhole ? entries : undefined);
   } catch (error) {
     if (!CorruptionError.isInstance(error)) throw error;
     return sumsBefore(sums, from, undefined); // a damaged entry must not keep the good ones from being forked
   }
-  return sumsBefore(sums, from, later);
 }
 
 /** The store's clock. It can be read only in a transaction. */

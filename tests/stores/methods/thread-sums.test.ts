@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { memoryStore, type ThreadStore } from "heddle";
-import { defineStore, MemoryDatabase, type ThreadInfo } from "heddle/store";
+import { defineStore, MemoryDatabase, type StoreDriver, type ThreadInfo } from "heddle/store";
 import { assistant, note, summary, switchTo, user } from "heddle/testing";
 import { describe, expect, test } from "vitest";
 import { MemoryTenant, memoryDriver } from "../../../src/stores/memory-store.ts";
@@ -132,4 +132,27 @@ describe("verify finds wrong sums in a head with a right seal:", () => {
     const bad = { seq: -1, reason: expect.stringContaining("sums") };
     expect(await store.verify("t")).toMatchObject({ ok: false, bad });
   });
+});
+
+test("a fork whose parent is replaced meanwhile by a shorter thread has no wrong sums", async () => {
+  const sound = memoryDriver(new MemoryTenant(), Date.now);
+  const other = defineStore(sound); // another process
+  let replacements = 0;
+  const rows: StoreDriver["rows"] = async (threadId, range) => {
+    if (threadId === "t" && range.from === 3 && replacements++ === 0) {
+      await other.delete("t");
+      await other.fork("origin", { atSeq: 2, newId: "t" });
+    }
+    return sound.rows(threadId, range);
+  };
+  await other.append(
+    "origin",
+    Array.from({ length: 10 }, (_, n) => user(`message ${n}`)),
+  );
+  await other.fork("origin", { atSeq: 9, newId: "t" });
+  const store = defineStore({ ...sound, rows });
+  expect(await store.fork("t", { atSeq: 2, newId: "fork" })).toMatchObject({ rev: 3, firstWords: "message 0" });
+  expect(replacements).toBe(1);
+  await store.append("fork", user("one more"));
+  expect(await store.verify("fork")).toMatchObject({ ok: true, entries: 4 });
 });
