@@ -105,6 +105,7 @@ export class AgentHost<Agent extends AnyAgent = AnyAgent> extends ThreadCommands
   readonly #due: DueThreads;
   readonly #takeovers: Takeovers<Agent>;
   readonly #signals: AskSignals;
+  readonly #titles: ReturnType<typeof titleWriter>;
   protected override readonly calls: RemoteCalls;
 
   protected constructor(options: HostOptions<Agent>, sharedParts?: object) {
@@ -125,12 +126,12 @@ export class AgentHost<Agent extends AnyAgent = AnyAgent> extends ThreadCommands
     const scheduler = guarded(options, this.#warn, this.#lease);
     this.#due = new DueThreads(this.#ports, (ids) => this.#takeovers.startDue(ids), scheduler);
     const { stopped } = this;
-    const titles = titleWriter(options, { ports: this.#ports, warn: this.#warn, stopped });
+    this.#titles = titleWriter(options, { ports: this.#ports, warn: this.#warn, stopped });
     const ended: RequestEnded = ({ kind, requestId, threadId, agent }) => {
       this.#signals.forget(requestId);
       this.#takeovers.placeIsFree();
       shared?.placeIsFree();
-      if (kind === "request_completed") titles?.answered(threadId, agent);
+      if (kind === "request_completed") this.#titles?.answered(threadId, agent);
     };
     const parts = { ports: this.#ports, lease: this.#lease, due: this.#due, stopped };
     const modelPlaces = shared?.places ?? (() => this.#takeovers.places);
@@ -391,7 +392,7 @@ export class AgentHost<Agent extends AnyAgent = AnyAgent> extends ThreadCommands
     this.stopping.abort();
     this.#signals.forgetAll();
     this.#due.clear();
-    await this.#threads.stop(options);
+    await Promise.all([this.#threads.stop(options), this.#titles?.stop(options)]);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

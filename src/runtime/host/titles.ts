@@ -1,15 +1,19 @@
 import type { AnyAgent } from "../../agent/definition/config.ts";
 import { type ModelChoice, qualifiedModelName, staticModels } from "../../agent/definition/language-model.ts";
-import type { ModelAnswer } from "../../agent/model-call.ts";
+import type { CallRecord, Usage } from "../../agent/model-call.ts";
 import type { ThreadInfo, ThreadStore } from "../../stores/port.ts";
 import { firstWords } from "../../stores/sums.ts";
 import type { Entry } from "../../thread/entry.ts";
 import { contentText, type Message } from "../../thread/message.ts";
+import { countMessage, countText, heuristic } from "../../tokens/counter.ts";
+import { GRACE_MS, RELEASE_LIMIT_MS } from "../live/stopping.ts";
 import { withRetries } from "../model/call.ts";
+import { ModelError } from "../model/failure.ts";
 import { findModels } from "../model/find-models.ts";
 import type { RuntimePorts } from "../ports.ts";
+import type { StopOptions } from "../server/options.ts";
 import { retryStore } from "../session/store-retry.ts";
-import { hookAnswer } from "../time-limits.ts";
+import { hookAnswer, inTime } from "../time-limits.ts";
 
 /** How the titles of threads are made. */
 export interface TitleOptions {
@@ -33,7 +37,7 @@ export interface TitledConversation {
 interface HostParts {
   readonly ports: RuntimePorts;
   readonly warn: (message: string) => void;
-  /** Aborted when the host stops. */
+  /** Aborted when the host stops. Then no title begins. */
   readonly stopped: AbortSignal;
 }
 
@@ -59,7 +63,7 @@ class TitleWriter {
   readonly #options: TitleOptions;
   readonly #at: TitlePorts;
   /** The threads whose title is being written. */
-  readonly #busy = new Set<string>();
+  readonly #busy = new Map<string, Writing>();
 
   constructor(options: TitleOptions, at: TitlePorts) {
     this.#options = options;
@@ -69,35 +73,45 @@ class TitleWriter {
   /** A request of the thread was answered. Returns at once. */
   answered(threadId: string, agent: AnyAgent): void {
     if (this.#busy.has(threadId) || this.#at.stopped.aborted) return;
-    this.#busy.add(threadId);
+    const over = new AbortController();
+    const { signal } = over;
     const failed = (error: unknown): void => {
       const why = error instanceof Error ? error.message : String(error);
-      if (!this.#at.stopped.aborted) this.#at.warn(`Thread ${threadId} has no title yet: ${why}`);
+      if (!signal.aborted) this.#at.warn(`Thread ${threadId} has no title yet: ${why}`);
     };
-    void this.#write(threadId, agent)
+    const ended = this.#write(threadId, agent, signal)
       .catch(failed)
       .finally(() => this.#busy.delete(threadId));
+    this.#busy.set(threadId, { over, ended });
   }
 
-  async #write(threadId: string, agent: AnyAgent): Promise<void> {
+  /** Waits for the titles that are being written. Those that are late are aborted, and the store gets some time for their notes. */
+  async stop({ graceMs = GRACE_MS }: StopOptions): Promise<void> {
+    const busy = [...this.#busy.values()];
+    const ended = Promise.all(busy.map((one) => one.ended));
+    if (graceMs > 0 && (await inTime(this.#at.ports, graceMs, ended))) return;
+    for (const { over } of busy) over.abort();
+    await inTime(this.#at.ports, RELEASE_LIMIT_MS, ended);
+  }
+
+  async #write(threadId: string, agent: AnyAgent, signal: AbortSignal): Promise<void> {
     const { store, ports } = this.#at;
     const { threads } = await retryStore(ports, () => store.list({ prefix: threadId, order: "id", limit: 1 }));
     if (threads[0]?.id !== threadId || hasTitle(threads[0])) return;
     const thread = await retryStore(ports, () => store.load(threadId, { last: LAST }));
     const conversation = { threadId, ...textsIn(thread?.toArray() ?? []) };
     if (conversation.question === "") return;
-    const { text, call } = await this.#made(conversation, agent);
+    const { text, call, error } = await this.#made(conversation, agent, signal);
     const title = firstWords(text.replaceAll(/^[\s"'“”„«»#*]+|[\s"'“”«».*]+$/g, ""));
-    if (title === "") throw new Error("The title is empty.");
-    const note = { kind: "note", payload: { title, ...(call && { call }) } } as const;
-    await store.append(threadId, note, { metadata: { generatedTitle: title }, create: false });
+    const payload = { ...(title !== "" && { title }), ...(call && { call }) };
+    const options = { ...(title !== "" && { metadata: { generatedTitle: title } }), create: false };
+    // The call of a title that failed was paid for too.
+    if (title !== "" || call !== undefined) await store.append(threadId, { kind: "note", payload }, options);
+    if (title === "") throw error ?? new Error("The title is empty.");
   }
 
-  async #made(
-    conversation: TitledConversation,
-    agent: AnyAgent,
-  ): Promise<{ readonly text: string; readonly call?: CallRecord }> {
-    const { ports, stopped: signal } = this.#at;
+  async #made(conversation: TitledConversation, agent: AnyAgent, signal: AbortSignal): Promise<Made> {
+    const { ports } = this.#at;
     const { write } = this.#options;
     const limit = { ports, timeoutMs: agent.hookTimeoutMs, signal };
     if (write !== undefined) {
@@ -105,25 +119,36 @@ class TitleWriter {
       return { text: typeof text === "string" ? text : "" };
     }
     const { modelMaxRetries, modelRetryBackoffMs, modelRetryBackoffFactor, streaming, streamIdleTimeoutMs } = agent;
-    const [model] = await this.#models(conversation.threadId, agent);
-    if (model === undefined)
+    const [choice] = await this.#models(conversation.threadId, agent, signal);
+    if (choice === undefined)
       throw new Error("The agent's `model` is a function. Name the model for titles: titles: { model }.");
     const { instructions = INSTRUCTIONS } = this.#options;
     const messages: readonly Message[] = [
       { role: "system", content: instructions },
       { role: "user", content: `User: ${conversation.question}\n\nAssistant: ${conversation.answer}` },
     ];
-    const call = { model, messages, streaming, idleTimeoutMs: streamIdleTimeoutMs, signal, ports };
+    const estimateUsage = (received: string): Usage => ({
+      inputTokens: messages.reduce((sum, message) => sum + countMessage(message, heuristic), 0),
+      outputTokens: countText(received, heuristic),
+    });
+    const idleTimeoutMs = streamIdleTimeoutMs;
+    const call = { model: choice, messages, streaming, idleTimeoutMs, signal, estimateUsage, ports };
     const retries = { modelMaxRetries, modelRetryBackoffMs, modelRetryBackoffFactor };
-    const answer = await withRetries(call, retries);
-    const { usage, finishReason } = answer;
-    return { text: contentText(answer.content), call: { model: qualifiedModelName(model), usage, finishReason } };
+    const model = qualifiedModelName(choice);
+    try {
+      const { usage, finishReason, content } = await withRetries(call, retries);
+      return { text: contentText(content), call: { model, usage, finishReason } };
+    } catch (error) {
+      const usage = ModelError.isInstance(error) ? error.partial?.usage : undefined;
+      if (usage === undefined || Object.keys(usage).length === 0) throw error;
+      return { text: "", call: { model, usage, finishReason: "error" }, error };
+    }
   }
 
-  async #models(threadId: string, definition: AnyAgent): ReturnType<typeof findModels> {
-    const { ports, stopped, resolveModel, warn } = this.#at;
+  async #models(threadId: string, definition: AnyAgent, signal: AbortSignal): ReturnType<typeof findModels> {
+    const { ports, resolveModel, warn } = this.#at;
     const onError = (error: unknown): void => warn(`Thread ${threadId}: ${String(error)}`);
-    const hookLimit = { ports, timeoutMs: definition.hookTimeoutMs, signal: stopped };
+    const hookLimit = { ports, timeoutMs: definition.hookTimeoutMs, signal };
     const { model = staticModels(definition.model).slice(0, 1) } = this.#options;
     return findModels({ options: { definition, resolveModel, threadId, onError }, hookLimit }, model);
   }
@@ -143,7 +168,17 @@ export function titleWriter(
     : new TitleWriter(titles === true ? {} : titles, { store, resolveModel, ...parts });
 }
 
-type CallRecord = Pick<ModelAnswer, "usage" | "finishReason"> & { readonly model: string };
+interface Made {
+  readonly text: string;
+  readonly call?: Pick<CallRecord, "model" | "usage" | "finishReason">;
+  /** Why there is no text. */
+  readonly error?: unknown;
+}
+
+interface Writing {
+  readonly over: AbortController;
+  readonly ended: Promise<void>;
+}
 
 function hasTitle({ title }: ThreadInfo): boolean {
   return title !== undefined && title !== "";

@@ -5,6 +5,9 @@ import { suspendRequest, suspensionIn, workTime } from "./request-state.ts";
 import type { Decision, Moment } from "./signal.ts";
 import { restore } from "./store-failure.ts";
 
+/** How long a stop waits for running work, by default. */
+export const GRACE_MS = 30_000;
+
 /** How long a stop waits for the store to finish writes and to release the claim. */
 export const RELEASE_LIMIT_MS = 10_000;
 

@@ -19,6 +19,7 @@ import type { Setting } from "../../thread/kinds.ts";
 import type { Content, ToolSpec, UserMessage } from "../../thread/message.ts";
 import type { Thread } from "../../thread/thread.ts";
 import type { RemoteCall } from "../live/live.ts";
+import { GRACE_MS } from "../live/stopping.ts";
 import type { Loop } from "../loop.ts";
 import { findModels } from "../model/find-models.ts";
 import {
@@ -490,8 +491,6 @@ export class AgentServer<Agent extends AnyAgent = AnyAgent> implements AsyncDisp
     throw notWaiting(after, signal);
   }
 }
-
-const GRACE_MS = 30_000;
 
 const METHODS = { steer: "steer", inject: "inject", follow_up: "followUp", repair: "steer" } as const;
 

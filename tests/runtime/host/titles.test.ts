@@ -1,6 +1,6 @@
 import { type AnyAgent, memoryStore, type ThreadStore } from "heddle";
 import type { TitleOptions } from "heddle/core";
-import { scriptedModel } from "heddle/testing";
+import { type ScriptedAnswer, type ScriptedStep, scriptedModel } from "heddle/testing";
 import { expect, test, vi } from "vitest";
 import { agentOf, house, PAY } from "./support/hosts.ts";
 
@@ -111,4 +111,50 @@ test.each([
 ])("wrong options are refused: %o", async (options, message) => {
   const { host } = await house(memoryStore());
   expect(() => host({ agent: agentOf([]), ...(options as object) })).toThrow(message);
+});
+
+/** A thread that was answered, and whose title the model is writing. */
+async function titling(...script: readonly ScriptedStep[]) {
+  const model = scriptedModel(script);
+  const at = await asked({ model }, ["Four."]);
+  await at.ask("2+2?");
+  expect(model.requests).toHaveLength(1);
+  const calls = async () =>
+    (await at.store.usage({ threadId: "t" }))[0]?.models.reduce((sum, one) => sum + one.calls, 0);
+  return { ...at, calls };
+}
+
+test("a stop waits for a title that is being written", async () => {
+  const written = Promise.withResolvers<ScriptedAnswer>();
+  const { store, running, end, calls } = await titling(() => written.promise);
+  const stopped = end(running.stop());
+  written.resolve({ text: "A sum" });
+  await stopped;
+  expect((await infoOf(store))?.title).toBe("A sum");
+  expect(await calls()).toBe(2);
+});
+
+test.each([0, 200])("a title that a stop with a grace of %s ms cuts has estimates in the log", async (graceMs) => {
+  const { store, running, end, calls, warnings } = await titling({ text: "A sum of", hang: true });
+  await end(running.stop({ graceMs }));
+  expect((await infoOf(store))?.title).toBeUndefined();
+  const notes = (await store.load("t"))?.toArray().filter(({ kind }) => kind === "note");
+  const usage = { inputTokens: expect.any(Number), outputTokens: 2, estimated: true };
+  const call = { model: "scripted:scripted-model", usage, finishReason: "error" };
+  expect(notes?.map(({ payload }) => payload)).toEqual([{ call }]);
+  expect([await calls(), warnings]).toEqual([2, []]);
+});
+
+test("a title without its first word is no usage, and a stop does not wait for it without end", async () => {
+  const { store, running, end, calls } = await titling({ hang: true });
+  await end(running.stop());
+  expect((await store.load("t"))?.rev).toBe(2);
+  expect(await calls()).toBe(1);
+});
+
+test("the call of a title that is empty is counted too", async () => {
+  const { running, end, calls, warnings } = await titling("***");
+  await vi.waitFor(() => expect(warnings).toEqual([expect.stringContaining("The title is empty.")]));
+  expect(await calls()).toBe(2);
+  await end(running.stop());
 });
