@@ -53,6 +53,6 @@ const { text, calls } = await request.result;
 console.log(text);
 const { usage } = await host.usage("thread_1");
 console.log(`the lead made ${calls.length} model calls; with its agents it used ${usage.outputTokens} output tokens`);
-const { threads } = await store.list({ prefix: "child_" });
+const { threads } = await store.list({ parent: "thread_1" });
 console.log(`${threads.length} threads of children: ${threads.map(({ status }) => status).join(", ")}`);
 await host.stop();

@@ -160,7 +160,7 @@ export interface ListQuery {
   readonly reverse: boolean;
   readonly status: string | undefined;
   readonly owner: string | undefined;
-  /** The fields that a thread must have, all of them. */
+  /** The fields that a thread must have, all of them. With the value null: it has no field of this name. */
   readonly fields: readonly ThreadField[];
   /** The least `updatedAt` and `createdAt`, inclusive. */
   readonly updatedSince: number | undefined;

@@ -308,8 +308,8 @@ export interface ListOptions extends CallOptions {
   readonly metadata?: { readonly [name: string]: string | number | boolean } | undefined;
   /** Only forks of this thread: `metadata.parentThreadId`. Default: all. */
   readonly forkOf?: string | undefined;
-  /** Only threads that an agent started from this one: `metadata.parent`, which your tool writes. Default: all. */
-  readonly parent?: string | undefined;
+  /** Only threads that this one started: `metadata.parent`, which `agentTool` sets. `null`: only those without. Default: all. */
+  readonly parent?: string | null | undefined;
   /** Only threads with this `updatedAt` or a later one. Default: all. */
   readonly updatedSince?: number | undefined;
   /** Only threads with an earlier `updatedAt`. Default: all. */

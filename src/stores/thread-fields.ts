@@ -31,7 +31,7 @@ function own(metadata: JsonObject, name: string): JsonValue | undefined {
 }
 
 export function hasFields(metadata: JsonObject, fields: readonly ThreadField[]): boolean {
-  return fields.every(({ name, value }) => fieldText(name, metadata[name]) === value);
+  return fields.every(({ name, value }) => (fieldText(name, own(metadata, name)) ?? null) === value);
 }
 
 /** The fields of a filter. Refuses values that are in no index, because an empty list would look like an answer. */

@@ -34,7 +34,7 @@ export function chatApi(host: AgentHost): (request: Request) => Promise<Response
       return isAsk && (await asksToday(store, user)) >= asksPerDay ? dayIsOver() : chat(request);
     }
     if (route === "GET threads") {
-      const { threads } = await store.list({ owner: user, limit: 50 });
+      const { threads } = await store.list({ owner: user, parent: null, limit: 50 });
       return Response.json(threads.map(({ id, title, updatedAt }) => ({ id, title, updatedAt })));
     }
     if (!(await isOf(store, user, threadId))) return refused(404, "not_found", "There is no such thread.");

@@ -97,7 +97,7 @@ class TitleWriter {
   async #write(threadId: string, agent: AnyAgent, signal: AbortSignal): Promise<void> {
     const { store, ports } = this.#at;
     const { threads } = await retryStore(ports, () => store.list({ prefix: threadId, order: "id", limit: 1 }));
-    if (threads[0]?.id !== threadId || hasTitle(threads[0])) return;
+    if (threads[0]?.id !== threadId || hasTitle(threads[0]) || "parent" in threads[0].metadata) return;
     const thread = await retryStore(ports, () => store.load(threadId, { last: LAST }));
     const conversation = { threadId, ...textsIn(thread?.toArray() ?? []) };
     if (conversation.question === "") return;

@@ -215,19 +215,21 @@ export function append(
   const { rev: expectedRev } = before.thread;
   const hasEntries = after.thread.rev > expectedRev;
   const entries = hasEntries ? after.thread.slice(expectedRev, after.thread.lastSeq).map(inputOf) : [];
-  const owner = asked ?? (before.state.run === undefined ? after.state.run?.options.parent?.owner : undefined);
+  const parent = before.state.run === undefined ? after.state.run?.options.parent : undefined;
+  const owner = asked ?? parent?.owner;
+  const more = { ...metadata, ...(parent && { parent: parent.threadId }) }; // lists show that it is a child
   const options = {
     epoch,
     expectedRev,
     ...(owner !== undefined && { owner }),
-    ...(Object.keys(metadata).length > 0 && { metadata }),
+    ...(Object.keys(more).length > 0 && { metadata: more }),
     ...(consumes.length > 0 && { consumes }),
     ...(posts.length + sends.length > 0 && {
       posts: [...posts.map((command) => ({ threadId, command })), ...sends],
     }),
   };
-  const more = scheduleOptions(schedule, nextAgent(after), ports.clock);
-  return retryStore(ports, scheduled(store, threadId, entries, options, more));
+  const scheduling = scheduleOptions(schedule, nextAgent(after), ports.clock);
+  return retryStore(ports, scheduled(store, threadId, entries, options, scheduling));
 }
 
 /** An append with a schedule, and without it to a store that keeps none. */

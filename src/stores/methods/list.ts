@@ -48,7 +48,7 @@ function checkQuery(options: ListOptions): ListQuery {
   }
   if (!["updated", "created", "id"].includes(order)) throw invalidOption("order", '"updated", "created" or "id"');
   if (typeof reverse !== "boolean") throw invalidOption("reverse", "true or false");
-  for (const [name, value] of Object.entries({ owner, forkOf: options.forkOf, parent: options.parent }))
+  for (const [name, value] of Object.entries({ owner, forkOf: options.forkOf, parent: options.parent ?? undefined }))
     if (value !== undefined) checkName(name, value);
   const times = { updatedSince, updatedBefore, createdSince, createdBefore };
   for (const [name, time] of Object.entries(times))
@@ -69,11 +69,13 @@ function checkQuery(options: ListOptions): ListQuery {
   };
 }
 
+const NO_PARENT: ThreadField = { name: "parent", value: null };
+
 function fieldsWanted({ metadata, forkOf, parent }: ListOptions): readonly ThreadField[] {
   return [
     ...checkFields(metadata),
     ...(forkOf === undefined ? [] : [checkField("forkOf", "parentThreadId", forkOf)]),
-    ...(parent === undefined ? [] : [checkField("parent", "parent", parent)]),
+    ...(parent === undefined ? [] : [parent === null ? NO_PARENT : checkField("parent", "parent", parent)]),
   ];
 }
 

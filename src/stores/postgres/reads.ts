@@ -150,8 +150,10 @@ function conditions(scope: Scope, query: ListQuery): Query[] {
     ...(prefix === "" ? [] : [sql`and t.id >= ${prefix} and starts_with(t.id, ${prefix})`]),
     ...(status === undefined ? [] : [sql`and t.status = ${JSON.stringify(status)}`]),
     ...(owner === undefined ? [] : [sql`and t.owner = ${owner}`]),
-    ...fields.map(
-      ({ name, value }) => sql`and t.key in (
+    ...fields.map(({ name, value }) =>
+      value === null
+        ? sql`and not exists (select from ${tables.threadFields} f where f.thread = t.key and f.name = ${name})`
+        : sql`and t.key in (
         select f.thread from ${tables.threadFields} f
         where f.tenant = ${tenant} and f.name = ${name} and f.value = ${value}
       )`,

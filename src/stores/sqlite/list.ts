@@ -72,7 +72,8 @@ function rarestField(
   const count = connection.prepare(
     `SELECT count(*) FROM (SELECT 1 FROM thread_fields WHERE tenant = ? AND name = ? AND value = ? LIMIT ${MAX_SORTED})`,
   );
-  const counted = fields.map((field) => ({ field, threads: Number(count.get(tenant, field.name, field.value)?.[0]) }));
+  const present = fields.filter(({ value }) => value !== null);
+  const counted = present.map((field) => ({ field, threads: Number(count.get(tenant, field.name, field.value)?.[0]) }));
   const [rarest] = counted.sort((a, b) => a.threads - b.threads);
   return rarest !== undefined && rarest.threads < MAX_SORTED ? rarest.field : undefined;
 }
@@ -102,8 +103,10 @@ function isFirst(tenant: string, { name, value }: ThreadField): Condition {
 }
 
 function hasField({ name, value }: ThreadField): Condition {
-  const sql = "EXISTS (SELECT 1 FROM thread_fields o WHERE o.thread = t.key AND o.name = ? AND o.value = ?)";
-  return { sql, values: [name, value] };
+  const named = "EXISTS (SELECT 1 FROM thread_fields o WHERE o.thread = t.key AND o.name = ?";
+  return value === null
+    ? { sql: `NOT ${named})`, values: [name] }
+    : { sql: `${named} AND o.value = ?)`, values: [name, value] };
 }
 
 function timesOf({ updatedSince, updatedBefore, createdSince, createdBefore }: ListQuery): readonly Condition[] {

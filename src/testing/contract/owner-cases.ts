@@ -172,6 +172,9 @@ export const filterCases: ContractTests = {
     equal(await listedIds(store, { forkOf: thread }), [fresh("f1"), fresh("f2")], "forks");
     equal(await listedIds(store, { forkOf: fresh("f1") }), [fresh("f3")], "forks of a fork");
     equal(await listedIds(store, { parent: thread }), [fresh("child")], "children");
+    const others = [fresh("f1"), fresh("f2"), fresh("f3"), thread].sort();
+    equal((await listedIds(store, { parent: null })).sort(), others, "threads without a parent");
+    equal(await listedIds(store, { parent: null, forkOf: fresh("f1") }), [fresh("f3")], "both");
   },
 
   "a fork is listed by its thread, whatever metadata it gets": async ({ store, thread, fresh }) => {
@@ -239,6 +242,7 @@ export const filterCases: ContractTests = {
       { metadata: { "": 1 } },
       { metadata: { ["n".repeat(257)]: 1 } },
       { forkOf: 5 },
+      { forkOf: null },
       { parent: "x".repeat(300) },
       { updatedBefore: "now" },
       { createdSince: 1.5 },

@@ -28,6 +28,11 @@ async function played(n: number, when: "before" | "after"): Promise<number> {
   ).toEqual(ANSWERS.toSorted());
   const children = await childrenOf(store);
   expect(children, where).toHaveLength(3);
+  const listed = (await store.list({ parent: "thread_1", order: "id" })).threads;
+  expect(
+    listed.map(({ id }) => id),
+    where,
+  ).toEqual(children);
   for (const child of children) {
     const entries = await logOf(store, child);
     const ends = entries.filter(({ payload }) => "end" in payload);

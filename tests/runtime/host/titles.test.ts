@@ -1,4 +1,4 @@
-import { type AnyAgent, memoryStore, type ThreadStore } from "heddle";
+import { type AnyAgent, agentTool, memoryStore, type ThreadStore } from "heddle";
 import type { TitleOptions } from "heddle/core";
 import { type ScriptedAnswer, type ScriptedStep, scriptedModel } from "heddle/testing";
 import { expect, test, vi } from "vitest";
@@ -157,4 +157,20 @@ test("the call of a title that is empty is counted too", async () => {
   await vi.waitFor(() => expect(warnings).toEqual([expect.stringContaining("The title is empty.")]));
   expect(await calls()).toBe(2);
   await end(running.stop());
+});
+
+test("the threads that an agent's tool makes get no title", async () => {
+  const child = agentOf(["Fine."], { name: "child" });
+  const tools = { review: agentTool(child, { description: "Reviews" }) };
+  const lead = agentOf([{ calls: [{ name: "review", arguments: { task: "x" } }] }, "All is fine."], { tools });
+  const title = scriptedModel(["A review"]);
+  const { store, running, ask, end, warnings } = await asked({ model: title }, [], lead);
+  await ask("Review it.");
+  await end(running.stop());
+  const rows = (await store.list({ order: "id" })).threads.map((row) => [row.metadata["parent"], row.title]);
+  expect(rows).toEqual([
+    ["t", undefined],
+    [undefined, "A review"],
+  ]);
+  expect([title.requests.length, warnings]).toEqual([1, []]);
 });

@@ -300,6 +300,9 @@ export const reading: Mutants = {
     "looks at one value of the metadata": (sound) => ({
       list: listing(sound, (query) => ({ ...query, fields: query.fields.slice(0, 1) })),
     }),
+    "lists children among the threads without a parent": (sound) => ({
+      list: listing(sound, (query) => ({ ...query, fields: query.fields.filter(({ value }) => value !== null) })),
+    }),
     "ignores the time of creation": (sound) => ({
       list: listing(sound, (query) => ({ ...query, createdSince: undefined, createdBefore: undefined })),
     }),

@@ -37,6 +37,8 @@ export function childStories(kind: string, open: () => ThreadStore | undefined):
       ).toEqual(["moon", "star", "sun"]);
       const { threads } = await store.list({ order: "id", prefix: "child_" });
       expect(threads.map(({ owner, status }) => [owner, status])).toEqual([1, 2, 3].map(() => ["ada", "completed"]));
+      expect((await store.list({ order: "id", parent: T })).threads).toEqual(threads);
+      expect((await store.list({ parent: null })).threads.map(({ id }) => id)).toEqual([T]);
       const asks = await Promise.all(threads.map(async ({ id }) => (await logOf(store, id))[0]?.refs));
       expect(asks.map((refs) => refs?.parentCallId).toSorted()).toEqual(["call_0", "call_1", "call_2"]);
       for (const refs of asks) expect(refs).toMatchObject({ parentThreadId: T, order: "o_1" });
