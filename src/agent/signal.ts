@@ -5,7 +5,7 @@ import type { Refs } from "../thread/entry.ts";
 import type { JsonObject, JsonValue } from "../thread/json.ts";
 import type { AiSettingPayload, SummaryPayload, WrittenPart } from "../thread/kinds.ts";
 import type { Author, Content, ToolCall } from "../thread/message.ts";
-import type { ModelAnswer, Usage, UsageByModel } from "./model-call.ts";
+import type { CallRecord, ModelAnswer, Usage, UsageByModel } from "./model-call.ts";
 
 /** An error as data, for signals, entries and events. The message contains no secrets and no arguments. */
 export type Failure = {
@@ -344,8 +344,13 @@ export type Signal =
   | { readonly type: "fail"; readonly failure: Failure }
   /** The deadline of the run may be over. */
   | { readonly type: "deadline" }
-  /** The server stops; another process resumes the request. `begun` lists the calls that have started. */
-  | { readonly type: "hand_over"; readonly begun: readonly string[]; readonly workedMs?: number }
+  /** The server stops; another process resumes the request. `begun` lists the calls that have started. `call`: the model call that is cut. */
+  | {
+      readonly type: "hand_over";
+      readonly begun: readonly string[];
+      readonly call?: Pick<CallRecord, "model" | "usage"> | undefined;
+      readonly workedMs?: number;
+    }
   /** The work time so far, for a request with a time limit. Recorded, so that a killed process loses little of it. */
   | { readonly type: "worked"; readonly workedMs: number }
   /** Complete the run with the answer so far. */

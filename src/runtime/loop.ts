@@ -16,6 +16,7 @@ import { isDue } from "./live/schedule.ts";
 import type { Change, Effect, LiveSignal, Moment, TimerName } from "./live/signal.ts";
 import { RELEASE_LIMIT_MS } from "./live/stopping.ts";
 import { answerOf, withdrawRow } from "./perform/answer.ts";
+import { usedSoFar } from "./perform/call-model.ts";
 import { type AskFunctions, askAborted, type PendingAsk, prepareAsk, warnOfRefused } from "./perform/prepare-ask.ts";
 import {
   cancelOnAbort,
@@ -201,7 +202,8 @@ export class Loop {
   #moment(): Moment {
     const { ports, threadId } = this.options;
     const [now, clock] = [ports.monotonic(), ports.clock()];
-    return { now, clock, eventSeq: this.current?.eventSeq ?? 0, threadId, waiting: this.#queue.length };
+    const used = () => usedSoFar(this.#handle);
+    return { now, clock, eventSeq: this.current?.eventSeq ?? 0, threadId, waiting: this.#queue.length, used };
   }
 
   /** Sends a command to the agent. Resolves when the command is durable and its effects have started. */
@@ -440,9 +442,7 @@ export class Loop {
 
   #openRequest(effect: Extract<Effect, { type: "open_request" }>): void {
     const before = this.#handle?.id === effect.requestId ? this.#handle.eventSeq : 0;
-    const hold = { isHeld: () => this.isHeld, ensure: () => this.#ensureHeld() };
-    const facts = { ...effect, before, hold };
-    ({ handle: this.#handle, span: this.#span } = openRequest(this.options, this.scene, facts));
+    ({ handle: this.#handle, span: this.#span } = openRequest(this.options, this.scene, { ...effect, before }));
   }
 
   #emit({ event, iteration, isReplayed = false }: Extract<Effect, { type: "emit" }>): void {

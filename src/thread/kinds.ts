@@ -119,7 +119,7 @@ export type NotePayload = InLane & {
   readonly runId?: string;
   /** The request started again: the number of the attempt. */
   readonly attempt?: number;
-  /** A server stopped during the request: the calls that had started. */
+  /** A server stopped during the request: the calls that had started. `call` is the record of the model call that was cut. */
   readonly handedOver?: { readonly begun: readonly string[] };
   /** A model call failed and is made again: its id, the code of the failure, and the next model if another one is called. */
   readonly retried?: { readonly callId: string; readonly code: string; readonly model?: string };

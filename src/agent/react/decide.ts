@@ -198,13 +198,13 @@ function startEnding(agent: ReactAgent, why: PendingEnd): Step {
 }
 
 /** The server stops. Notes which calls have started, so that the next server resumes the others. A run that is ending ends now. */
-function handleHandOver(agent: ReactAgent, { begun, workedMs }: Extract<Signal, { type: "hand_over" }>): Step {
+function handleHandOver(agent: ReactAgent, signal: Extract<Signal, { type: "hand_over" }>): Step {
   const { run } = agent.state;
   const { runId, ending } = agent.flight;
   if (run === undefined || runId !== run.runId || !hasPendingWork(agent)) return unchanged(agent);
-  return ending === undefined
-    ? commitEntries(unchanged(agent), handedOverEntry(run, begun, workedMs))
-    : endRequest(unchanged(agent), run, ending);
+  const isNoted = ending === undefined || signal.call !== undefined;
+  const step = isNoted ? commitEntries(unchanged(agent), handedOverEntry(run, signal)) : unchanged(agent);
+  return ending === undefined ? step : endRequest(step, step.agent.state.run ?? run, ending);
 }
 
 /** Completes the run with the answer so far, after running calls have finished. Does not wait for approvals or outside answers. */

@@ -301,10 +301,19 @@ export function attemptEntry(run: Run, attempt: number): EntryInput {
   return { kind: "note", payload: { contextRef: run.lane, attempt }, refs: runRefs(run) };
 }
 
-/** The server stops during the request. Lists the calls that have started, for the server that resumes it. */
-export function handedOverEntry(run: Run, begun: readonly string[], workedMs: number | undefined): EntryInput {
-  const payload = { contextRef: run.lane, handedOver: { begun: [...begun] }, ...worked(workedMs) };
-  return { kind: "note", payload, refs: runRefs(run) };
+/** The server stops during the request. Lists the calls that have started, for the server that resumes it, and the usage of a cut one. */
+export function handedOverEntry(
+  run: Run,
+  { begun, call: cut, workedMs }: Omit<Extract<Signal, { type: "hand_over" }>, "type">,
+): EntryInput {
+  const call = cut && { ...cut, finishReason: "error" };
+  const payload = {
+    contextRef: run.lane,
+    handedOver: { begun: [...begun] },
+    ...(call && { call }),
+    ...worked(workedMs),
+  };
+  return { kind: "note", payload: json(payload), refs: runRefs(run) };
 }
 
 /** The work time up to here, when no other entry has recorded it for a while. */

@@ -27,6 +27,8 @@ export interface RequestState {
   /** The error behind the newest failure. */
   readonly thrown?: { readonly error: unknown; readonly code: string } | undefined;
   readonly time?: WorkTime | undefined;
+  /** Its newest model call, as `work` names it. */
+  readonly call?: string | undefined;
   /** A timer for its deadline is set. */
   readonly hasDeadline?: boolean;
   /** For which deadline of an approval a timer is set. */

@@ -137,7 +137,8 @@ function begin(
 ): Decision {
   const { requestId } = directive;
   if (requestId !== undefined && decision.live.request?.id !== requestId) return decision;
-  return startWork(decision, (id) => ({ type: "start", id, directive }));
+  const begun = startWork(decision, (id) => ({ type: "start", id, directive }));
+  return directive.type === "llm_stream" ? updateRequest(begun, { call: begun.live.work.at(-1) }) : begun;
 }
 
 /** Another prompt or other tools empty the provider's cache. The first change is reported. */

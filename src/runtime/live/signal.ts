@@ -242,6 +242,8 @@ export interface Moment {
   readonly threadId: string;
   /** The number of signals that wait to be decided. */
   readonly waiting: number;
+  /** The usage so far of the newest model call. Absent: unknown. */
+  readonly used?: () => Extract<Signal, { type: "hand_over" }>["call"];
 }
 
 export interface Decision {

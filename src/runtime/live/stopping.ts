@@ -54,7 +54,9 @@ export function advanceStop(decision: Decision, hasSignals: boolean, moment: Mom
   });
   if (broken !== undefined || agent.state.run === undefined) return closeLive(limited, false);
   const { begun, request } = decision.live;
-  const signal = { type: "hand_over", begun, ...workTime(request, moment) } as const;
+  // The result of a call that is cut now is dropped, so its usage is noted here.
+  const call = work.some((id) => id === request?.call) ? moment.used?.() : undefined;
+  const signal = { type: "hand_over", begun, ...(call && { call }), ...workTime(request, moment) } as const;
   return followedBy(limited, { type: "agent", signal });
 }
 

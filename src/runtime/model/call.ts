@@ -64,6 +64,8 @@ export interface ModelCall {
   readonly onDelta?: (delta: ModelDelta) => void;
   /** The usage of an answer that ended before the provider reported it, from what came in. Default: unknown. */
   readonly estimateUsage?: (received: string) => Usage;
+  /** Called as the call begins, with a function that answers its usage so far. */
+  readonly onStart?: (soFar: () => Usage) => void;
   /** Called before the answer, for each setting or file that cannot be used as given. An error that it throws ends the call. */
   readonly onWarning?: (warning: string) => void;
   readonly ports: RuntimePorts;
@@ -76,6 +78,7 @@ export interface ModelCall {
 export async function callModel(call: ModelCall): Promise<ModelAnswer> {
   const wait = new ModelWait(call.signal, call.ports);
   const run: Run = { call, wait, bytes: 0, received: "", builder: undefined, hasFailedReading: false, end: {} };
+  call.onStart?.(() => usageSoFar(run));
   try {
     const spec = specOf(call.model);
     const { provider, modelId } = modelIdentity(call.model);

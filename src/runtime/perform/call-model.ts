@@ -1,7 +1,7 @@
 import { type ProviderModel, qualifiedModelName } from "../../agent/definition/language-model.ts";
 import type { RequestScope } from "../../agent/definition/prepare.ts";
 import type { LlmStream } from "../../agent/directive.ts";
-import type { CallBasis, ModelAnswer, Usage } from "../../agent/model-call.ts";
+import type { CallBasis, CallRecord, ModelAnswer, Usage } from "../../agent/model-call.ts";
 import { currentModel, outputAsked } from "../../agent/react/call-context.ts";
 import type { Failure, OutputCheck, SentMessages, Signal } from "../../agent/signal.ts";
 import { fingerprintOf } from "../../projection/engine/fingerprint.ts";
@@ -37,6 +37,7 @@ export async function callModel(
 ): Promise<CallResult | undefined> {
   const { callId } = directive;
   let span: ModelSpan | undefined;
+  KEPT.set(request, { files: filesOf(request) }); // the usage of the call before is in the log
   const kept = scene.blobs.putAll(directive);
   kept.catch(() => undefined); // awaited before the call is recorded
   let sent: SentMessages | undefined;
@@ -210,6 +211,10 @@ async function ask(
       inputTokens: basis.estimatedTokens,
       outputTokens: countReceived(scene, basis, received),
     }),
+    onStart: (soFar) => {
+      const used = (): CallUsage => ({ model: qualifiedModelName(model), usage: soFar() });
+      KEPT.set(request, { files: filesOf(request), used });
+    },
     onWarning: (warning) => scene.warn(`Thread ${threadId}: ${warning}`),
     ports,
   });
@@ -234,13 +239,19 @@ function unresolved(name = "that the function `model` chooses"): RequestError {
   return new RequestError({ code: "model_unresolved", message });
 }
 
-/** The files that were fetched for a request, until it ends. */
-const FILES = new WeakMap<LiveRequest, FetchedFiles>();
+type CallUsage = Pick<CallRecord, "model" | "usage">;
+
+/** Of a request, until it ends: the files that were fetched for it, and the usage so far of its newest model call. */
+const KEPT = new WeakMap<LiveRequest, { readonly files: FetchedFiles; readonly used?: () => CallUsage }>();
 
 function filesOf(request: LiveRequest): FetchedFiles {
-  const known: FetchedFiles = FILES.get(request) ?? new Map();
-  FILES.set(request, known);
-  return known;
+  return KEPT.get(request)?.files ?? new Map();
+}
+
+/** The usage so far of the model call that a request makes now. Undefined before its first word. */
+export function usedSoFar(request: LiveRequest | undefined): CallUsage | undefined {
+  const used = request && KEPT.get(request)?.used?.();
+  return used && Object.keys(used.usage).length > 0 ? used : undefined;
 }
 
 async function outputOf(

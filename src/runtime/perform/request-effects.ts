@@ -9,7 +9,7 @@ import { isInboxRead } from "../live/inbox.ts";
 import type { Live } from "../live/live.ts";
 import type { Effect, LiveSignal, Work } from "../live/signal.ts";
 import { RELEASE_LIMIT_MS } from "../live/stopping.ts";
-import { type Hold, LiveRequest } from "../request/request.ts";
+import { LiveRequest } from "../request/request.ts";
 import { isSuspended } from "../request/request-error.ts";
 import { retryStore } from "../session/store-retry.ts";
 import type { RequestSpan, RequestWork } from "../telemetry/telemetry.ts";
@@ -26,14 +26,13 @@ interface Opening {
   readonly firstEventSeq: number;
   /** The number of the last event of an earlier handle of the request. */
   readonly before: number;
-  readonly hold: Hold;
 }
 
 /** The handle of a request, which numbers its events, and its span. */
 export function openRequest(
   { ports, holder, telemetry, listen, definition }: ThreadOptions,
   scene: Scene,
-  { requestId: id, runId, firstEventSeq, before, hold }: Opening,
+  { requestId: id, runId, firstEventSeq, before }: Opening,
 ): { readonly handle: LiveRequest; readonly span: RequestSpan } {
   const span = telemetry.request({ requestId: id, runId, ...traceOf(scene, id) }, scene);
   const handle = new LiveRequest({
@@ -43,7 +42,7 @@ export function openRequest(
     ports,
     captureDeltas: definition.captureDeltas,
     firstEventSeq: Math.max(firstEventSeq, before + 1),
-    hold,
+    hold: { isHeld: scene.isHeld, ensure: scene.ensureHeld },
     listen: (event) => {
       span.event(event);
       listen(event);

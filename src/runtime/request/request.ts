@@ -42,7 +42,7 @@ interface Options {
 }
 
 /** The claim of the thread. It is checked before work starts, and before an event without an entry is emitted. */
-export interface Hold {
+interface Hold {
   /** Whether no other process can have the thread. */
   readonly isHeld: () => boolean;
   /** The same, after a renewal if the last one is too old. If false, the request is suspended. */

@@ -47,8 +47,8 @@ describe("a request", () => {
     expect(find(begun, "open_request")).toEqual({ type: "open_request", requestId: "req_1", runId, firstEventSeq: 1 });
     expect(events(begun)).toEqual(["request_started", "llm_started"]);
     expect(all(begun, "emit").map(({ iteration }) => iteration)).toEqual([0, 1]);
-    expect(begun.live.request).toEqual({ id: "req_1", runId, phase: "running", hasEmittedEnd: false });
     const { id, directive } = find(begun, "start");
+    expect(begun.live.request).toEqual({ id: "req_1", runId, phase: "running", hasEmittedEnd: false, call: id });
     expect(begun.live).toMatchObject({ work: [id], lastCall: { directive } });
     expect(begun.live.lastCall?.agent).toBe(begun.live.agent);
   });

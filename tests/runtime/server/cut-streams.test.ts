@@ -1,9 +1,19 @@
-import { AgentServer, type AnyAgent, defineAgent, type Tools } from "heddle";
+import { AgentServer, type AnyAgent, defineAgent, type ThreadStore, type Tools } from "heddle";
 import { toUIMessages, uiMessageStream } from "heddle/ai-sdk";
 import { faultStore, type ScriptedAnswer, type ScriptedStep, scriptedModel } from "heddle/testing";
 import { describe, expect, test } from "vitest";
 import { isSoak } from "../../support/case-budget.ts";
-import { anything, eventsOf, expectWhole, failureOf, proveAll, type Stage, stage, told } from "../support/stage.ts";
+import {
+  anything,
+  eventsOf,
+  expectWhole,
+  failureOf,
+  gate,
+  proveAll,
+  type Stage,
+  stage,
+  told,
+} from "../support/stage.ts";
 import { readBySdk } from "../ui-messages/chat.ts";
 
 const CUT: readonly (readonly [what: string, step: ScriptedAnswer])[] = [
@@ -204,3 +214,133 @@ test("with one stream in ten cut, long requests complete, and no tool runs twice
   expect(cuts).toBeGreaterThan(requests);
   expect(completed).toBeGreaterThanOrEqual(requests - requests / 1_000);
 }, 300_000);
+
+describe("the usage of a call that a stop cuts", () => {
+  const usage = { inputTokens: 100, outputTokens: 7 };
+  const hanging: ScriptedStep = { text: ["Half an", " answer"], hang: true };
+  const letters = { id: "letters", count: (text: string) => text.length };
+  const config = { tokenCounter: letters, contextPolicy: { tokenEstimator: "exact" } } as const;
+  const half = "Half an answer".length;
+
+  /** The usage of a thread in the result of its request, and in the sums of the store. */
+  async function resumed(on: Stage, requestId: string, script: readonly ScriptedStep[]) {
+    const next = await on.start({ script, ...config });
+    const result = await on.end(next.result(requestId));
+    const all = await next.usage();
+    const [day] = await on.store.usage({ threadId: on.threadId });
+    await on.end(next.stop());
+    const { model: _name, calls, ...sum } = day?.models[0] ?? { model: "", calls: 0 };
+    return { result: result.usage, all: all.usage, calls, sum };
+  }
+
+  const notes = async (on: Stage) =>
+    (await on.log()).flatMap(({ payload }) => ("handedOver" in payload ? [payload["call"]] : []));
+
+  test.each([0, 200])("with a grace of %s ms is estimated in the log, and counts once", async (graceMs) => {
+    const on = await stage();
+    const server = await on.start({ script: [hanging], ...config });
+    const { id } = await on.end(server.ask("Go."));
+    await on.settled();
+    await on.end(server.stop({ graceMs }));
+    const cut = { inputTokens: expect.any(Number), outputTokens: half, estimated: true };
+    expect(await notes(on)).toEqual([{ model: "scripted:scripted-model", usage: cut, finishReason: "error" }]);
+    const { result, all, calls, sum } = await resumed(on, id, [{ text: "Right.", usage }]);
+    expect(result).toMatchObject({ outputTokens: 7 + half, estimated: true });
+    expect(result.inputTokens).toBeGreaterThan(100);
+    expect([all.inputTokens, all.outputTokens]).toEqual([result.inputTokens, result.outputTokens]);
+    expect([calls, sum]).toMatchObject([2, { inputTokens: result.inputTokens, outputTokens: result.outputTokens }]);
+  });
+
+  test("is nothing before the first word", async () => {
+    const on = await stage();
+    const server = await on.start({ script: [{ hang: true }], ...config });
+    const { id } = await on.end(server.ask("Go."));
+    await on.settled();
+    await on.end(server.stop({ graceMs: 0 }));
+    expect(await notes(on)).toEqual([undefined]);
+    expect(await resumed(on, id, [{ text: "Right.", usage }])).toMatchObject({ result: usage, calls: 1 });
+  });
+
+  test("does not count a cut attempt again, whose next one waits", async () => {
+    const on = await stage();
+    const cut: ScriptedStep = { text: "Half an answer", error: { status: 503 }, after: 1 };
+    const server = await on.start({ script: [cut, hanging], ...config });
+    const { id } = await on.end(server.ask("Go."));
+    await on.settled();
+    expect(await failedAttempts(on)).toHaveLength(1);
+    await on.end(server.stop({ graceMs: 0 }));
+    expect(await notes(on)).toEqual([undefined]);
+    const { result, calls } = await resumed(on, id, [{ text: "Right.", usage }]);
+    expect([result.outputTokens, calls]).toEqual([7 + half, 2]);
+  });
+
+  test.each(["retried", "toolCalls"])(
+    "is that of one call where the stop comes as its %s is written",
+    async (field) => {
+      const [written, isWriting] = [gate(), gate()];
+      const around = (store: ThreadStore): ThreadStore => ({
+        ...store,
+        append: async (id, entries, options) => {
+          if ([entries].flat().some(({ payload }) => Object(payload)[field] !== undefined)) {
+            isWriting.resolve();
+            await written.promise;
+          }
+          return store.append(id, entries, options);
+        },
+      });
+      const on = await stage({ around });
+      const look = { inputSchema: anything, execute: () => new Promise<string>(() => undefined), repeatable: true };
+      const cut: ScriptedStep = { text: "Half an answer", error: { status: 503 }, after: 1 };
+      const calls: ScriptedStep = { calls: [{ name: "look" }], usage };
+      const script = [field === "retried" ? cut : calls];
+      const server = await on.start({ script, ...config, tools: { look } });
+      await on.end(server.ask("Go."));
+      await on.end(isWriting.promise);
+      const stopped = server.stop({ graceMs: 0 });
+      written.resolve();
+      await on.end(stopped);
+      expect(await notes(on)).toEqual([undefined]);
+      expect((await on.store.usage({ threadId: on.threadId }))[0]?.models).toMatchObject([{ calls: 1 }]);
+    },
+  );
+
+  test("is that of the provider where the answer is whole, and its blobs are being stored", async () => {
+    const stored = gate();
+    let isSlow = true;
+    const around = (store: ThreadStore): ThreadStore => ({
+      ...store,
+      putBlob: async (...args) => {
+        if (isSlow) await stored.promise;
+        return store.putBlob(...args);
+      },
+    });
+    const on = await stage({ around });
+    const server = await on.start({ script: [{ text: "Half an answer", usage }], ...config });
+    const { id } = await on.end(server.ask("Go."));
+    await on.settled();
+    const stopped = server.stop({ graceMs: 0 });
+    await on.settled();
+    isSlow = false;
+    stored.resolve();
+    await on.end(stopped);
+    expect(await notes(on)).toMatchObject([{ usage }]);
+    expect(await resumed(on, id, [{ text: "Right.", usage }])).toMatchObject({
+      result: { inputTokens: 200, outputTokens: 14 },
+      calls: 2,
+    });
+  });
+
+  test("counts once where its request is cancelled at the same time", async () => {
+    const on = await stage();
+    const server = await on.start({ script: [hanging], ...config });
+    const request = await on.end(server.ask("Go."));
+    await on.settled();
+    const cancelled = server.cancel();
+    await on.end(server.stop({ graceMs: 0 }));
+    await on.end(cancelled);
+    const { usage: own } = await on.end(failureOf(request.result));
+    expect(own).toMatchObject({ outputTokens: half, estimated: true });
+    const [day] = await on.store.usage({ threadId: on.threadId });
+    expect(day?.models).toMatchObject([{ calls: 1, outputTokens: half }]);
+  });
+});
