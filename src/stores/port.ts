@@ -273,7 +273,7 @@ export interface ReadOptions extends CallOptions {
   readonly toSeq?: number | undefined;
   /** Only entries of these kinds. Default: all. */
   readonly kinds?: readonly string[] | undefined;
-  /** Only entries whose payload contains this text; the case of A to Z is ignored. Default: all. */
+  /** Only entries whose payload, as JSON, contains this text; the case of A to Z is ignored. Default: all. */
   readonly search?: string | undefined;
   /**
    * Only entries with all of these refs. `requestId` is read from an index; other refs are looked up in its entries. Default:
@@ -318,7 +318,7 @@ export interface ListOptions extends CallOptions {
   readonly createdSince?: number | undefined;
   /** Only threads with an earlier `createdAt`. Default: all. */
   readonly createdBefore?: number | undefined;
-  /** Only threads with this text in the id, the metadata or a payload; the case of A to Z is ignored. Default: all. */
+  /** Only threads with this text in the id, or in the JSON of the metadata or a payload; the case of A to Z is ignored. Default: all. */
   readonly search?: string | undefined;
   /** 1 to 1,000, default 50. */
   readonly limit?: number | undefined;
