@@ -6,6 +6,7 @@ import { checkName } from "../../thread/options.ts";
 import type { Thread } from "../../thread/thread.ts";
 import { giving } from "../live/asks.ts";
 import { dueTime } from "../live/schedule.ts";
+import { isDeleted } from "../live/store-failure.ts";
 import type { Loop } from "../loop.ts";
 import type { RegisteredTool } from "../perform/scene.ts";
 import type { RuntimePorts } from "../ports.ts";
@@ -13,11 +14,11 @@ import type { AgentRequest } from "../request/request.ts";
 import { RequestError } from "../request/request-error.ts";
 import { AgentServer } from "../server/agent-server.ts";
 import type { ServerOptions, StopOptions } from "../server/options.ts";
-import { rereadInbox } from "../server/pending.ts";
+import { rereadInbox, takePosted } from "../server/pending.ts";
 import { factsOf } from "../server/request-values.ts";
 import { LEASE_TTL_MS, type StartHooks } from "../server/start.ts";
-import type { NodeLease } from "../session/node-lease.ts";
-import { inTime, untilAborted } from "../time-limits.ts";
+import { endLease, type NodeLease } from "../session/node-lease.ts";
+import { untilAborted } from "../time-limits.ts";
 import { reschedule } from "./advance.ts";
 import type { DueThreads } from "./due-threads.ts";
 import { HostedRequest } from "./hosted-request.ts";
@@ -27,6 +28,7 @@ import {
   askedAgent,
   chooseAgent,
   type HostAgents,
+  isAskedMeanwhile,
   isOfAnotherHost,
   type ThreadAgent,
   waitingAgent,
@@ -34,8 +36,8 @@ import {
 import type { Gate } from "./worker.ts";
 
 const IDLE_MS = 10_000;
-/** How long the store has to end the lease when the host stops. */
-const LEASE_END_MS = 10_000;
+/** How long a thread that was deleted stays live, so that commands of that moment are taken. */
+const GONE_MS = 1000;
 
 interface Live<Agent extends AnyAgent> {
   /** The agent that the newest ask named before the thread was claimed. */
@@ -200,6 +202,7 @@ export class LiveThreads<Agent extends AnyAgent> {
         return await this.#use(threadId, use, start);
       } catch (error) {
         const isLost = StaleHolderError.isInstance(error);
+        if (isDeleted(error)) this.#releaseLater(threadId, this.#live.get(threadId), GONE_MS);
         // A caller that may wait for the claim starts again, when the caller that started the thread did not wait.
         const isImpatient = joined?.isPatient === false && start.claimWaitMs === undefined;
         const isRefused = isImpatient && ThreadHeldError.isInstance(error);
@@ -221,6 +224,7 @@ export class LiveThreads<Agent extends AnyAgent> {
     }
     if (this.isStopped) throw stopped();
     const live = this.#live.get(threadId) ?? this.#enter(threadId);
+    const isJoined = live.server !== undefined;
     live.users += 1;
     live.keep();
     try {
@@ -237,6 +241,11 @@ export class LiveThreads<Agent extends AnyAgent> {
       const { thread: loop } = live;
       if (loop === undefined) throw stopped(); // a server that has started has its loop
       await loop.confirmHeld();
+      const isRestored = isJoined && isEmpty(loop) && (await this.#options.store.load(threadId, { last: 1 }));
+      if (isRestored && live.users === 1 && isEmpty(loop)) {
+        this.#release(threadId, live, { graceMs: 0 }); // with the thread that was deleted
+        return await this.#use(threadId, use, start);
+      }
       await give(loop, start);
       return await use({ server, loop, hosted: (request) => hosted(live, request) });
     } finally {
@@ -357,6 +366,8 @@ export class LiveThreads<Agent extends AnyAgent> {
     const listen = ({ kind, requestId }: AgentEvent): void => {
       if (kind === "request_completed" || kind === "request_failed" || kind === "request_cancelled")
         this.#ended({ kind, requestId, threadId, agent: live.agent ?? agent });
+      // The thread was deleted. Another process may restore it.
+      if (kind === "request_failed" && live.thread && isEmpty(live.thread)) this.#releaseLater(threadId, live, GONE_MS);
     };
     const wake = (at: number): void => this.#due.committed(threadId, at);
     const sent = (to: string, of: string | undefined, given: unknown): void => void this.#deliver(to, of, given);
@@ -384,8 +395,7 @@ export class LiveThreads<Agent extends AnyAgent> {
       live.agent = this.#agents.get(name) ?? agent;
     };
     const { registered } = live;
-    const { lease } = this;
-    const shared = { lease, modelPlaces: this.#modelPlaces, agents: this.#agents };
+    const shared = { lease: this.lease, modelPlaces: this.#modelPlaces, agents: this.#agents };
     const server = AgentServer.open<Agent>(
       { ...this.#options, ...own, agent, threadId, signal: live.wanted.signal },
       { lost, opened, listen, wake, sent, first, mayStart, registered, became, answerCall, ...shared },
@@ -401,11 +411,11 @@ export class LiveThreads<Agent extends AnyAgent> {
   }
 
   /** Releases an idle thread after a while. A waiting request needs no process: it is in the log. */
-  #releaseLater(threadId: string, live: Live<Agent>): void {
-    if (live.users > 0 || this.#live.get(threadId) !== live) return;
+  #releaseLater(threadId: string, live: Live<Agent> | undefined, idleMs = this.#idleMs): void {
+    if (live === undefined || live.users > 0 || this.#live.get(threadId) !== live) return;
     if (live.server === undefined) return void this.#live.delete(threadId);
     live.keep();
-    live.keep = this.#ports.after(this.#idleMs, () => void this.#releaseIfIdle(threadId, live));
+    live.keep = this.#ports.after(Math.min(idleMs, this.#idleMs), () => void this.#releaseIfIdle(threadId, live));
   }
 
   async #releaseIfIdle(threadId: string, live: Live<Agent>): Promise<void> {
@@ -429,8 +439,7 @@ export class LiveThreads<Agent extends AnyAgent> {
 
   /** A time that has passed was not applied here, so the next start waits a while. */
   #wakeLater(threadId: string, { live }: Loop): void {
-    const at = dueTime(live);
-    const now = this.#ports.clock();
+    const [at, now] = [dueTime(live), this.#ports.clock()];
     const { leaseTtlMs = LEASE_TTL_MS } = this.#options;
     this.#due.set(threadId, at === undefined || at > now ? at : now + leaseTtlMs);
   }
@@ -450,14 +459,9 @@ export class LiveThreads<Agent extends AnyAgent> {
   }
 }
 
-/** A store that does not answer is left: then the lease expires. */
-export async function endLease(ports: RuntimePorts, lease: NodeLease): Promise<void> {
-  await inTime(ports, LEASE_END_MS, lease.end());
-}
-
-async function takePosted(loop: Loop | undefined): Promise<void> {
-  await rereadInbox(loop);
-  if (loop !== undefined && loop.current === undefined) await loop.nextAsk();
+/** Whether the thread has no entry here, and no ask. */
+function isEmpty({ agent, live }: Loop): boolean {
+  return agent.thread.rev === 0 && live.asks.length === 0;
 }
 
 /** Sets the context and the tools of the open request. */
@@ -481,10 +485,6 @@ function hosted<Agent extends AnyAgent>(
   const made = known ?? new HostedRequest(request);
   live.hosted = [...live.hosted.filter((one) => one !== known && one.state !== "done"), made];
   return made;
-}
-
-function isAskedMeanwhile(error: unknown): boolean {
-  return RequestError.isInstance(error) && error.code === "agent_mismatch" && error.retryable;
 }
 
 /** How often a call claims a thread whose claim is lost in it. */

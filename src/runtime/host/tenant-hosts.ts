@@ -5,9 +5,9 @@ import { checkHostOptions, checkStopOptions, checkTenantWorkOptions } from "../o
 import { type RuntimePorts, runtimePorts } from "../ports.ts";
 import { RequestError } from "../request/request-error.ts";
 import { LEASE_TTL_MS } from "../server/start.ts";
-import { NodeLease } from "../session/node-lease.ts";
+import { endLease, NodeLease } from "../session/node-lease.ts";
 import { AgentHost } from "./agent-host.ts";
-import { endLease, type SharedParts } from "./live-threads.ts";
+import type { SharedParts } from "./live-threads.ts";
 import type { HostOptions, TenantHostsOptions, TenantWorkOptions } from "./options.ts";
 import { agentsOf } from "./thread-agent.ts";
 import { type Gate, type Working, working } from "./worker.ts";

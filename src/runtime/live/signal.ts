@@ -186,7 +186,8 @@ export type Effect =
       readonly replaces?: string;
     }
   | { readonly type: "read_inbox"; readonly id: string }
-  | { readonly type: "restore"; readonly id: string; readonly confirm: boolean }
+  /** `isGone`: the thread was deleted. */
+  | { readonly type: "restore"; readonly id: string; readonly confirm: boolean; readonly isGone: boolean }
   | { readonly type: "shorten"; readonly id: string; readonly agent: ReactAgent }
   | { readonly type: "start"; readonly id: string; readonly directive: Work }
   | { readonly type: "prepare"; readonly ask: QueuedAsk }

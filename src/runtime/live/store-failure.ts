@@ -105,7 +105,10 @@ export function restore(decision: Decision, ...after: readonly Command[]): Decis
   const isResuming = mayResume && count <= MAX_RESUMES;
   const counted = mayResume ? update(decision, { resumes: { of, count } }) : decision;
   const off = effects(counted, { type: "timer", name: "reload", ms: undefined });
-  return wait(off, { type: "restore", isResuming, after }, (id) => ({ type: "restore", id, confirm: isResuming }));
+  const isGone = isDeleted(broken?.error);
+  return wait(off, { type: "restore", isResuming, after }, (id) => {
+    return { type: "restore", id, confirm: isResuming, isGone };
+  });
 }
 
 /** The log was reloaded. A suspended request is resumed; a failed one is closed in the log. */

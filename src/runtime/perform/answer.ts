@@ -1,7 +1,7 @@
 import { nextAgent } from "../../agent/react/agent.ts";
 import type { ReactSettings } from "../../agent/react/settings.ts";
 import type { Command, CommandInput, CommandOutcome, ConsumedCommand, PostedCommand } from "../../stores/command.ts";
-import { CommandError, ConflictError } from "../../stores/errors.ts";
+import { CommandError, ConflictError, StaleHolderError } from "../../stores/errors.ts";
 import type { AppendOptions, AppendResult, NextRun, ThreadStore } from "../../stores/port.ts";
 import { longerTail } from "../../stores/project-from-store.ts";
 import type { Entry, EntryInput } from "../../thread/entry.ts";
@@ -58,6 +58,8 @@ export async function answerOf(
     case "restore": {
       if (effect.confirm) await holder?.confirm();
       const agent = await loadAgent(store, threadId, settings, ports);
+      // It was restored meanwhile, and its request is not the one that failed here: the next claim takes it.
+      if (effect.isGone && holder && agent.state.run) throw new StaleHolderError(threadId, holder.epoch, holder.epoch);
       return { type: "restored", id, agent, rows: await waitingRows(scene, holder) };
     }
     case "shorten":

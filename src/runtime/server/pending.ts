@@ -152,6 +152,12 @@ export async function rereadInbox(live: Loop | undefined): Promise<void> {
   await live?.reply((reply) => ({ type: "look", reply })).catch(() => undefined);
 }
 
+/** The same, and the first ask that waits is taken. */
+export async function takePosted(live: Loop | undefined): Promise<void> {
+  await rereadInbox(live);
+  if (live !== undefined && live.current === undefined) await live.nextAsk();
+}
+
 function invalid(message: string): RequestError {
   return new RequestError({ code: "invalid_options", message });
 }

@@ -2,6 +2,7 @@ import { LeaseEndedError, StoreError } from "../../stores/errors.ts";
 import type { Leases } from "../../stores/lease.ts";
 import type { LeaseKey } from "../../stores/port.ts";
 import type { RuntimePorts } from "../ports.ts";
+import { inTime } from "../time-limits.ts";
 import { pause } from "../timers.ts";
 
 export interface NodeLeaseOptions {
@@ -274,4 +275,12 @@ export class Renewal {
 function unanswered(ttlMs: number): StoreError {
   const message = `The store has not answered for ${ttlMs} ms, so the claims of this process have run out.`;
   return new StoreError({ code: "store_unreachable", retryable: true, message });
+}
+
+/** How long the store has to end the lease when the host stops. */
+const LEASE_END_MS = 10_000;
+
+/** A store that does not answer is left: then the lease expires. */
+export async function endLease(ports: RuntimePorts, lease: NodeLease): Promise<void> {
+  await inTime(ports, LEASE_END_MS, lease.end());
 }
