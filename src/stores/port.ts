@@ -419,8 +419,8 @@ export interface WatchOptions {
 /** Options of `delete`: whether the forks of the thread stay. */
 export interface DeleteOptions extends CallOptions {
   /**
-   * "keep": forks stay, with all of their entries. "delete": the forks of the thread and of these are deleted too. Default
-   * "keep".
+   * "keep": forks stay, with all of their entries. "delete": the forks of the thread and of these, as `list({ forkOf })` names
+   * them, are deleted too. Default "keep".
    */
   readonly forks?: "keep" | "delete" | undefined;
 }

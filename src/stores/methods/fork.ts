@@ -24,6 +24,7 @@ import { changedFields } from "../thread-fields.ts";
 import { purgeBlobs } from "./blobs.ts";
 import { entriesOf, NOTHING, rowAt, rowsOf, type StoreContext, withConsistentHead } from "./context.ts";
 import { lanesAfter } from "./lane-tips.ts";
+import { namedForks } from "./list.ts";
 
 /** `fork` and `delete`: new threads with the history of another, and the removal of whole threads. */
 export function forkMethods(context: StoreContext): Pick<ThreadStore, "fork" | "delete"> {
@@ -87,12 +88,22 @@ async function deleteTree(context: StoreContext, threadId: string): Promise<Dele
   const deleted: string[] = [];
   for (;;) {
     const before = deleted.length;
-    for (const id of await context.driver.forks(threadId))
+    for (const id of await forksOf(context, threadId))
       if ((await deleteThread(context, id)) !== false) deleted.push(id);
     if (deleted.length > before) continue; // there may be a fork that was made meanwhile
     const root = await deleteThread(context, threadId);
     return root !== false && { deleted: [threadId, ...deleted], keptFor: root.keptFor };
   }
+}
+
+/** All forks of a thread and of these, each before its parent. A fork that was restored is one by its metadata only. */
+async function forksOf(context: StoreContext, threadId: string): Promise<readonly string[]> {
+  const { driver } = context;
+  if ((await driver.head(threadId)) === undefined) return [];
+  const found = new Set([threadId]);
+  for (const id of found)
+    for (const fork of [...(await driver.forks(id)), ...(await namedForks(context, id))]) found.add(fork); // a Set iterates over what is added meanwhile
+  return [...found].slice(1).reverse();
 }
 
 async function startOfFork(

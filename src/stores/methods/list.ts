@@ -33,11 +33,27 @@ export function listMethods(context: StoreContext): Pick<ThreadStore, "list"> {
       context.checkOpen();
       const query = checkQuery(copy);
       const call = context.withSignal(copy.signal);
-      const found = (await call.driver.list?.(query)) ?? (await searchHeads(call, query));
+      const found = await threadsFor(call, query);
       const infos = found.map(({ id, head }) => threadInfo(id, checkHead(id, head, context.ports.sha256)));
       return pageOf(infos, query);
     },
   };
+}
+
+async function threadsFor(context: StoreContext, query: ListQuery): Promise<readonly NamedHead[]> {
+  return (await context.driver.list?.(query)) ?? searchHeads(context, query);
+}
+
+/** The ids that `list({ forkOf })` has on all of its pages. */
+export async function namedForks(context: StoreContext, forkOf: string): Promise<readonly string[]> {
+  const query = checkQuery({ forkOf, order: "id", limit: 1000 });
+  const found: string[] = [];
+  for (;;) {
+    const id = found.at(-1);
+    const page = await threadsFor(context, { ...query, after: id === undefined ? undefined : { id, value: 0 } });
+    found.push(...page.slice(0, query.limit).map((thread) => thread.id));
+    if (page.length <= query.limit) return found;
+  }
 }
 
 function checkQuery(options: ListOptions): ListQuery {

@@ -283,6 +283,26 @@ export const forkCases: ContractTests = {
     await rejects(store.delete(thread, wrong as DeleteOptions), { code: "invalid_options" }, "another option"); // wrong on purpose
   },
 
+  "a tree that was restored is deleted with all that list names": async ({ store, thread, fresh }) => {
+    const [f1, f2, f3] = ["f1", "f2", "f3"].map(fresh) as [string, string, string]; // three
+    await store.append(thread, notes(3));
+    await store.fork(thread, { atSeq: 1, newId: f1 });
+    await store.fork(f1, { atSeq: 0, newId: f2 });
+    await store.append(fresh("other"), note());
+    const copies = await Promise.all([thread, f1, f2].map((id) => store.load(id)));
+    await store.delete(thread, { forks: "delete" });
+    for (const copy of copies) await store.save(present(copy, "copy"));
+    await store.fork(f2, { atSeq: 0, newId: f3 });
+    await store.append(thread, [], { metadata: { parentThreadId: f3 } }); // a circle ends too
+    const deletion = present((await store.delete(thread, { forks: "delete" })) || undefined, "deletion");
+    equal([deletion.deleted[0], deletion.deleted.toSorted()], [thread, [thread, f1, f2, f3].toSorted()], "deleted");
+    equal(
+      (await store.list()).threads.map(({ id }) => id),
+      [fresh("other")],
+      "list",
+    );
+  },
+
   "a long thread forks whole": async ({ store, thread, fresh }) => {
     await store.append(thread, notes(1205));
     await store.fork(thread, { atSeq: 1201, newId: fresh("fork") });
