@@ -42,7 +42,7 @@ export interface ThreadStore {
 
   /**
    * Writes the entries of this thread that the store does not have yet. Writes nothing when the two histories differ. A new
-   * thread keeps its `createdAt`.
+   * thread keeps its `createdAt`. One with an open request is `runnable`, as `metadata.status` says.
    */
   save(thread: Thread, options?: CallOptions): Promise<void>;
 

@@ -1,5 +1,6 @@
-import { nextAgent, nextDue, type ReactAgent, storedWaitingCalls, willOnlyWait } from "../../agent/react/agent.ts";
+import { nextAgent, nextDue, type ReactAgent, willOnlyWait } from "../../agent/react/agent.ts";
 import type { Command } from "../../stores/command.ts";
+import { isListed, listedCalls } from "../../stores/methods/waiting.ts";
 import type { WaitingCallInput } from "../../stores/waiting-call.ts";
 import type { Live, QueuedAsk } from "./live.ts";
 
@@ -156,31 +157,4 @@ function listedAsk(
 ): Schedule["waiting"] {
   if (!isListed(id)) return [];
   return [{ callId: id, kind: "ask", deadline: at, body: { agent: settings.name, requestId: id } }];
-}
-
-/** Longer arguments are in the log only, in characters of JSON text. */
-const MAX_LISTED_ARGUMENTS = 32_768;
-
-/** The waiting calls, for a list of all threads. A call with an id that the list refuses is in the log only. */
-export function listedCalls(agent: ReactAgent, onlyWaits: boolean | undefined): Schedule["waiting"] {
-  const { requestId = "", options } = agent.state.run ?? {};
-  const requestDeadline = options?.deadline;
-  return storedWaitingCalls(agent, onlyWaits).flatMap((call, index, all) => {
-    const { toolCallId: callId, name, arguments: given, kind, deadline } = call;
-    const isSecond = all.findIndex(({ toolCallId }) => toolCallId === callId) < index;
-    if (isSecond || !isListed(callId)) return [];
-    const isShort = JSON.stringify(given).length <= MAX_LISTED_ARGUMENTS;
-    const of = {
-      agent: agent.settings.name,
-      requestId,
-      name,
-      ...(requestDeadline !== undefined && { requestDeadline }),
-    };
-    const body = { ...of, ...(isShort && { arguments: given }) };
-    return [{ callId, kind, body, ...(deadline !== undefined && { deadline }) }];
-  });
-}
-
-function isListed(id: string): boolean {
-  return /^\P{Cc}{1,512}$/u.test(id) && id.isWellFormed();
 }

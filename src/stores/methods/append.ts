@@ -16,7 +16,7 @@ import { checkKeepsBlobs } from "./blobs.ts";
 import { withBranches } from "./branch-origins.ts";
 import { entriesOf, NOTHING, nextTurn, type StoreContext } from "./context.ts";
 import { checkNext, inboxRequest, wantedInboxes } from "./inbox.ts";
-import { draftWaiting } from "./waiting.ts";
+import { draftWaiting, scheduleOfSaved } from "./waiting.ts";
 
 /** `append` and `save`: writing entries. */
 export function appendMethods(context: StoreContext): Pick<ThreadStore, "append" | "save"> {
@@ -257,7 +257,19 @@ async function writeMissing(context: StoreContext, thread: Thread, head: ThreadH
   const { id, createdAt, metadata } = thread;
   const missing = thread.slice(head?.rev ?? 0, thread.lastSeq);
   const options = { expectedRev: head?.rev ?? 0 };
-  const content = { threadId: id, options, inbox: NO_COMMANDS, isImport: true, createdAt, metadata } as const;
+  const saved = driver.scheduling ? scheduleOfSaved(thread, ports.clock) : {};
+  const { next } = saved;
+  const waiting = saved.waiting && draftWaiting(saved.waiting, ports.maxEntryChars);
+  const content = {
+    threadId: id,
+    options,
+    inbox: NO_COMMANDS,
+    isImport: true,
+    createdAt,
+    metadata,
+    next,
+    waiting,
+  } as const;
   if (missing.length > LARGE_BATCH) {
     await context.writeOrder.run(id, () => appendLarge(context, content, missing));
     return;
@@ -266,10 +278,11 @@ async function writeMissing(context: StoreContext, thread: Thread, head: ThreadH
   const batch = drafts.map((draft) => encodeDraft(draft, context.salt(), ports.sha256));
   checkBatch(context, id, batch);
   const request = { ...content, batch };
-  const wanted = { ids: batch.map(({ draft }) => draft.id), lanes: lanesNamedBy(batch) };
+  const wanted = { ids: batch.map(({ draft }) => draft.id), lanes: lanesNamedBy(batch), ...waitingOf(content) };
+  const inboxes = inboxesOf(content, driver);
   if (batch.length > 0) {
     await withBranches(context, request, (branches) =>
-      driver.transact(id, wanted, (state) => decideAppend({ ...request, branches }, state, ports)),
+      driver.transact(id, wanted, (state) => decideAppend({ ...request, branches }, state, ports), inboxes),
     );
     return;
   }

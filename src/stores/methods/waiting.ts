@@ -1,9 +1,13 @@
+import { nextAgent, nextDue, type ReactAgent, storedWaitingCalls } from "../../agent/react/agent.ts";
+import { restore } from "../../agent/react/restore.ts";
+import { reactSettings } from "../../agent/react/settings.ts";
 import { copyJsonObject, freezeJson, type JsonObject } from "../../thread/json.ts";
 import { checkName } from "../../thread/options.ts";
+import type { Thread } from "../../thread/thread.ts";
 import type { WaitingPosition } from "../driver.ts";
 import { CorruptionError, unsupported } from "../errors.ts";
 import { checkOptions, checkSeq, invalidOption } from "../options.ts";
-import type { ThreadStore, WaitingOptions } from "../port.ts";
+import type { AppendOptions, ThreadStore, WaitingOptions } from "../port.ts";
 import type { StoredWaiting, ThreadWaiting } from "../stored-records.ts";
 import type { ListedCall, WaitingCallInput } from "../waiting-call.ts";
 import type { StoreContext } from "./context.ts";
@@ -78,4 +82,51 @@ function readCursor(cursor: string): WaitingPosition {
     if (Number.isSafeInteger(since) && rest.length === 0) return { since: Number(since), threadId, callId };
   } catch {} // not JSON, or not the parts of a cursor: the error below
   throw invalidOption("cursor", "the cursor of a page of waiting calls");
+}
+
+/** Longer arguments are in the log only, in characters of JSON text. */
+const MAX_LISTED_ARGUMENTS = 32_768;
+
+/** The waiting calls, for a list of all threads. A call with an id that the list refuses is in the log only. */
+export function listedCalls(agent: ReactAgent, onlyWaits: boolean | undefined): readonly WaitingCallInput[] {
+  const { requestId = "", options } = agent.state.run ?? {};
+  const requestDeadline = options?.deadline;
+  return storedWaitingCalls(agent, onlyWaits).flatMap((call, index, all) => {
+    const { toolCallId: callId, name, arguments: given, kind, deadline } = call;
+    const isSecond = all.findIndex(({ toolCallId }) => toolCallId === callId) < index;
+    if (isSecond || !isListed(callId)) return [];
+    const isShort = JSON.stringify(given).length <= MAX_LISTED_ARGUMENTS;
+    const of = {
+      agent: agent.settings.name,
+      requestId,
+      name,
+      ...(requestDeadline !== undefined && { requestDeadline }),
+    };
+    const body = { ...of, ...(isShort && { arguments: given }) };
+    return [{ callId, kind, body, ...(deadline !== undefined && { deadline }) }];
+  });
+}
+
+export function isListed(id: string): boolean {
+  return /^\P{Cc}{1,512}$/u.test(id) && id.isWellFormed();
+}
+
+/** A request that waits for people only is looked at again after a year. */
+const FAR_MS = 365 * 24 * 3_600_000;
+
+/** What a host would write for the open request of a thread that is saved: when it is due, and its calls that wait. */
+export function scheduleOfSaved(thread: Thread, clock: () => number): Pick<AppendOptions, "next" | "waiting"> {
+  const { status } = thread.metadata;
+  const isWaiting = status === "waiting";
+  if (thread.firstSeq > 0 || !(isWaiting || status === "running")) return {};
+  const restored = restore(reactSettings(), thread);
+  const { run } = restored.state;
+  if (run === undefined) return {};
+  const agent = { ...restored, settings: { ...restored.settings, name: run.agent ?? "" } };
+  const at = nextDue(agent);
+  const dueInMs = !isWaiting ? 0 : at === undefined ? FAR_MS : Math.max(0, at - clock());
+  return {
+    next: { agent: nextAgent(agent) || undefined, dueInMs },
+    ...(isWaiting && { waiting: listedCalls(agent, true) }),
+  };
 }

@@ -1,7 +1,4 @@
-import { restore } from "../../agent/react/restore.ts";
-import { reactSettings } from "../../agent/react/settings.ts";
-import { listedCalls } from "../../runtime/live/schedule.ts";
-import { runtimePorts } from "../../runtime/ports.ts";
+import { scheduleOfSaved } from "../../stores/methods/waiting.ts";
 import type { ThreadStore } from "../../stores/port.ts";
 import { firstWords } from "../../stores/sums.ts";
 import { isPlainObject, type JsonObject, type JsonValue } from "../../thread/json.ts";
@@ -42,26 +39,23 @@ export async function saveImport(
   onProgress: (done: number, all: number) => Promise<void> = async () => undefined,
 ): Promise<void> {
   const { id, rev } = thread;
-  await store.save(thread.upTo(Math.min(BATCH, rev) - 1));
+  if (rev <= BATCH) return store.save(thread);
+  const { status, ...metadata } = thread.metadata;
+  await store.save(renamed(thread.upTo(BATCH - 1), id, metadata)); // without its status no worker takes a part of it
   try {
     for (let from = BATCH; from < rev; from += BATCH) {
       await onProgress(from, rev);
       const batch = thread.slice(from, Math.min(rev, from + BATCH) - 1).map(({ seq: _place, ...entry }) => entry);
       await store.append(id, batch, { expectedRev: from, create: false });
     }
-    await listWaiting(store, thread);
+    if (status !== undefined) {
+      const schedule = store.runnable && scheduleOfSaved(thread, Date.now);
+      await store.append(id, [], { create: false, metadata: { status }, ...schedule });
+    }
   } catch (error) {
     await store.delete(id);
     throw error;
   }
-}
-
-/** Adds the calls that wait to the list of the store, as a host does when they begin to wait. */
-async function listWaiting(store: ThreadStore, thread: Thread): Promise<void> {
-  if (thread.metadata["status"] !== "waiting") return;
-  const agent = restore(reactSettings(), thread, runtimePorts());
-  const named = { ...agent, settings: { ...agent.settings, name: agent.state.run?.agent ?? "" } };
-  await store.append(thread.id, [], { create: false, waiting: listedCalls(named, true) });
 }
 
 interface Imported {

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { AgentHost, ThreadStore } from "heddle";
+import { type AgentHost, sleep, type ThreadStore } from "heddle";
 import { sqliteDatabase } from "heddle/sqlite";
 import { memoryDatabase, type ThreadDatabase } from "heddle/store";
 import { describe, expect, inject, test } from "vitest";
@@ -93,6 +93,49 @@ describe.each(DATABASES)("a host that works, on %s,", (_name, open) => {
     expect(await stateOf(second, "thread_1", "req_1")).toBe("Done.");
     expect(runs).toBe(1);
     await at.end(second.stop());
+  });
+
+  const nap = { inputSchema: anything, execute: () => sleep(60_000, "rested") };
+  const pay = { inputSchema: anything, needsApproval: true, execute: () => "paid" };
+  const tools = { nap, pay };
+  const steps = (name: string) => [{ calls: [{ id: "c", name }] }, "Done."];
+
+  test.each([
+    ["the deadline of its call", "pay", [{ toolCallId: "c", kind: "approval", agent: "ann" }]],
+    ["the end of a sleep", "nap", [{ toolCallId: "c", kind: "sleep", agent: "ann" }]],
+  ])("comes to %s in a thread that was saved in another store", async (_what, name, waiting) => {
+    const { at, database } = await world();
+    const agent = agentOf([...steps(name), "Done."], { name: "ann", tools, approval: { timeoutMs: 60_000 } });
+    const first = at.host({ agent });
+    await at.end(first.ask("thread_1", "Go.", { requestId: "req_1" }));
+    await at.settled();
+    await at.end(first.stop());
+    const store = database.tenant("other");
+    const copy = (await at.store.load("thread_1")) ?? expect.fail("it is stored");
+    await store.save(copy);
+    const second = at.host({ agents: [agent, agentOf([], { name: "bob" })], store });
+    expect((await second.waiting()).calls).toMatchObject(waiting);
+    second.work();
+    await pass(at, 50_000);
+    expect((await store.load("thread_1"))?.rev).toBe(copy.rev); // nothing was due
+    await pass(at, 20_000);
+    expect((await store.load("thread_1"))?.metadata["status"]).toBe("completed");
+    expect((await second.waiting()).calls).toEqual([]);
+    await at.end(second.stop());
+  });
+
+  test("takes a thread that was saved while its request ran", async () => {
+    const { at, database } = await world();
+    const first = at.host({ agent: agentOf([{ hang: true }]) });
+    await at.end(first.ask("thread_1", "Go.", { requestId: "req_1" }));
+    await at.settled();
+    const store = database.tenant("other");
+    await store.save((await at.store.load("thread_1")) ?? expect.fail("it is stored"));
+    const second = at.host({ agent: agentOf(["Done."]), store });
+    second.work();
+    await pass(at, LOOK_MS);
+    expect((await store.load("thread_1"))?.metadata["status"]).toBe("completed");
+    for (const host of [first, second]) await at.end(host.stop({ graceMs: 0 }));
   });
 
   test("runs an ask that was posted without a host, also on a thread that is new", async () => {
