@@ -180,7 +180,9 @@ export function withdrawAsk(
   const ids = new Set(gone.flatMap((one) => (one.row === undefined ? [] : [one.requestId])));
   const same = waiting.filter((one) => gone.includes(one) || (one.row !== undefined && ids.has(one.requestId)));
   const left = update(decision, { asks: asks.filter((one) => !same.includes(one)) });
-  const settled = same.map(({ id }) => ({ type: "settle_ask", askId: id, error }) as const);
+  const settled = same.map(({ id, requestId, row }) => {
+    return { type: "settle_ask", askId: id, error, ...(row === "waits" && { requestId }) } as const;
+  });
   const answer: readonly CallerAnswer[] = reply === undefined ? [] : [{ type: "settle", reply, value: gone }];
   const outcome = { status: "dropped", reason: "cancelled" } as const;
   const consumes = gone.flatMap((ask) => consumedAsk(left.live, ask, outcome));
@@ -341,7 +343,7 @@ export function refuseAsk(decision: Decision, ask: QueuedAsk, error: unknown): D
   return consume(
     left,
     consumes,
-    answers,
+    answers.map((answer) => ({ ...answer, requestId })),
     restingStatus(left.live),
     endToParent(ask, { status: "failed", failure: { code, message } }),
   );

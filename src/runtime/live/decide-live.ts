@@ -1,7 +1,7 @@
 import { heldFor } from "../../agent/react/call-context.ts";
 import { opIdReused } from "../../agent/react/operations.ts";
 import type { PostedCommand } from "../../stores/command.ts";
-import { CommandError, ConflictError } from "../../stores/errors.ts";
+import { CommandError } from "../../stores/errors.ts";
 import { requestCancelled } from "../request/request-error.ts";
 import {
   advanceAsks,
@@ -19,14 +19,33 @@ import {
 } from "./asks.ts";
 import { cancelChild, PARENT_GONE } from "./children.ts";
 import { effects, endWork, followedBy, startWork, update, updateRequest, wait } from "./decision.ts";
-import { cancelOf, consume, consumedAsk, inboxRead, posted, withoutRows, withReplaced } from "./inbox.ts";
-import type { Hold, Live, QueuedAsk } from "./live.ts";
+import {
+  cancelOf,
+  consume,
+  consumeAgain,
+  consumedAsk,
+  inboxRead,
+  posted,
+  unwritten,
+  withoutRows,
+  withReplaced,
+} from "./inbox.ts";
+import type { Hold, Live, Outcomes, QueuedAsk } from "./live.ts";
 import { beginRetry, beginsNothing, emitUnresolved } from "./perform-directive.ts";
 import { closeRequest, isNoteDue, openRequest, setNoteTimer, workedMs } from "./request-state.ts";
 import { hasOtherTimes, rescheduled, scheduleAfter } from "./schedule.ts";
 import type { Change, Decision, Effect, LiveSignal, Moment, RequestValues, WorkResult } from "./signal.ts";
 import { advanceStop, beginStop, closeLive, endGrace } from "./stopping.ts";
-import { breakDown, isDeleted, isPermanent, notRestored, restore, restored } from "./store-failure.ts";
+import {
+  breakDown,
+  isDeleted,
+  isPermanent,
+  notConsumed,
+  notRestored,
+  READ_ENTRIES,
+  restore,
+  restored,
+} from "./store-failure.ts";
 import { nextEventSeq, restingStatus } from "./thread-metadata.ts";
 import {
   afterDeletion,
@@ -90,14 +109,14 @@ function decide(decision: Decision, signal: LiveSignal, moment: Moment): Decisio
       return withdrawAsk(decision, signal);
     case "look":
       return look(decision, signal);
-    case "consume": {
-      if (live.broken !== undefined) return effects(decision, ...signal.then); // the rows are read again with the log
-      return writeOutcomes(decision, signal);
-    }
+    case "consume": // otherwise the rows are read again with the log
+      return live.broken === undefined
+        ? writeOutcomes(decision, signal)
+        : effects(decision, ...unwritten(live, signal, live.broken.error));
     case "schedule": {
       const then = signal.reply === undefined ? [] : [{ type: "settle", reply: signal.reply } as const];
       if (live.broken !== undefined || !live.postsCommands) return effects(decision, ...then);
-      return writeOutcomes(decision, { consumes: [], then, metadata: {} });
+      return writeOutcomes(decision, { type: "consume", consumes: [], then, metadata: {} });
     }
     case "prepared":
       return askPrepared(decision, signal.askId, signal.given, moment);
@@ -142,18 +161,16 @@ function look(decision: Decision, signal: Extract<LiveSignal, { type: "look" }>)
 }
 
 /** Outcomes and metadata without an entry, and the schedule after them. */
-function writeOutcomes(
-  decision: Decision,
-  { consumes, then, metadata, sends = [] }: Omit<Extract<LiveSignal, { type: "consume" }>, "type">,
-): Decision {
+function writeOutcomes(decision: Decision, outcomes: Outcomes): Decision {
   const { live } = decision;
+  const { consumes, metadata, sends = [] } = outcomes;
   const { agent } = live;
   // The asks of these rows have left the value, so the change of their times is not known.
   const isOpen = agent.state.run !== undefined;
   const change = isOpen
     ? rescheduled(live, agent, { consumes })
     : { schedule: scheduleAfter(live, agent, { consumes }) };
-  return wait(decision, { type: "consume", consumes, then, sends, metadata }, (id) => {
+  return wait(decision, outcomes, (id) => {
     return { type: "append", id, before: agent, after: agent, metadata, consumes, posts: [], sends, ...change };
   });
 }
@@ -237,11 +254,12 @@ function answered(decision: Decision, signal: Extract<LiveSignal, { readonly id:
       return signal.type === "posted" ? askPosted(current, hold.askId, signal) : current;
     case "consume":
       if (signal.type !== "appended") return current;
-      return effects(withoutRows(current, hold.consumes), ...hold.then, ...hold.sends.map(sent));
+      return effects(withoutRows(current, hold.consumes), ...hold.then, ...(hold.sends ?? []).map(sent));
     case "read_inbox": {
       if (signal.type !== "inbox_read") return current;
       const read = inboxRead(current, signal.rows, { threadId: moment.threadId, isFolded: false });
-      const { turn, reply } = hold;
+      const { turn, reply, again } = hold;
+      if (again !== undefined) return consumeAgain(read, again);
       if (turn === undefined) {
         const isOther = hasOtherTimes(current.live, signal.rows);
         const timed = isOther ? followedBy(read, { type: "schedule" }) : read;
@@ -261,9 +279,6 @@ function answered(decision: Decision, signal: Extract<LiveSignal, { readonly id:
   }
 }
 
-/** Another process has written entries. They are read before anything else is decided. */
-const READ_ENTRIES: LiveSignal = { type: "agent", signal: { type: "notice" } };
-
 function holdFailed(decision: Decision, hold: Hold, error: unknown, moment: Moment): Decision {
   switch (hold.type) {
     case "append":
@@ -281,15 +296,12 @@ function holdFailed(decision: Decision, hold: Hold, error: unknown, moment: Mome
       if (isDeleted(error)) return breakDown(decision, error); // the ask begins a new thread
       return askNotPosted(isPermanent(error) ? breakDown(decision, error) : decision, hold.askId, error);
     case "consume": {
-      const { type, consumes, then, metadata, sends } = hold;
-      if (ConflictError.isInstance(error) && error.actual > decision.live.agent.thread.rev)
-        return followedBy(decision, READ_ENTRIES, { type, consumes, then, metadata, sends });
-      // Another process has withdrawn one of the rows, or the store is away: read the rows again.
-      const emitted = effects(decision, ...then);
-      return CommandError.isInstance(error) ? withoutRows(emitted, consumes) : breakDown(emitted, error);
+      const { id: _id, ...again } = hold;
+      return notConsumed(decision, again, error);
     }
     case "read_inbox":
       if (hold.turn !== undefined) return failTurn(decision, hold.turn, error, moment);
+      if (hold.again !== undefined) return notConsumed(decision, hold.again, error);
       return hold.reply === undefined ? decision : effects(decision, { type: "settle", reply: hold.reply }); // read later
     case "restore":
       return refuseAsks(notRestored(decision, hold, error), error);
@@ -475,7 +487,7 @@ function timer(decision: Decision, name: Extract<LiveSignal, { type: "timer" }>[
 function afterClose(decision: Decision, signal: LiveSignal): Decision {
   const error = decision.live.stopping?.why;
   if (signal.type === "ask") return effects(decision, { type: "settle_ask", askId: signal.ask.id, error });
-  if (signal.type === "consume") return effects(decision, ...signal.then);
+  if (signal.type === "consume") return effects(decision, ...unwritten(decision.live, signal, error));
   const reply = "reply" in signal ? signal.reply : undefined;
   return reply === undefined ? decision : effects(decision, { type: "settle", reply, error });
 }

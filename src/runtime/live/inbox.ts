@@ -12,11 +12,11 @@ import { isPlainObject, type JsonObject } from "../../thread/json.ts";
 import { checkName } from "../../thread/options.ts";
 import { postedOptions, timeOfAsk } from "../ask-options.ts";
 import { checkAuthor } from "../author.ts";
-import { requestCancelled, requestFailed } from "../request/request-error.ts";
+import { requestCancelled, requestFailed, requestSuspended } from "../request/request-error.ts";
 import { cancelledIn, childEndIn, sentCommand } from "./children.ts";
 import { effects, followedBy, update, wait } from "./decision.ts";
-import type { Brought, CallerAnswer, Hold, Live, QueuedAsk, RemoteCall, Turn } from "./live.ts";
-import { removeRequestTools } from "./request-state.ts";
+import type { Brought, CallerAnswer, Hold, Live, Outcomes, QueuedAsk, RemoteCall, Turn } from "./live.ts";
+import { removeRequestTools, suspensionIn } from "./request-state.ts";
 import { scheduledRow } from "./schedule.ts";
 import type { Decision, Effect, LiveSignal } from "./signal.ts";
 import { restingStatus } from "./thread-metadata.ts";
@@ -318,8 +318,36 @@ export function consume(
   metadata: JsonObject = {},
   sends: readonly PostedCommand[] = [],
 ): Decision {
-  if (consumes.length === 0 && Object.keys(metadata).length === 0) return effects(decision, ...then);
+  if (consumes.length + sends.length + Object.keys(metadata).length === 0) return effects(decision, ...then);
   return followedBy(decision, { type: "consume", consumes, then, metadata, ...(sends.length > 0 && { sends }) });
+}
+
+/** The rows were read again: writes the outcomes of those that still wait, as they are now. */
+export function consumeAgain(decision: Decision, { consumes, then, metadata, sends }: Outcomes): Decision {
+  const { inbox } = decision.live;
+  const left = consumes.flatMap((one) => {
+    const revision = inbox.get(one.id);
+    return revision === undefined ? [] : [{ ...one, revision }];
+  });
+  return consume(decision, left, then, metadata, sends);
+}
+
+/**
+ * The answers to callers when outcomes could not be written. The rows wait, here or for another process. Those that another read
+ * of the rows gives are left out.
+ */
+export function unwritten(
+  live: Live,
+  { consumes: [row], then }: Pick<Outcomes, "consumes" | "then">,
+  cause: unknown,
+): readonly CallerAnswer[] {
+  const suspended = (requestId: string): Error => requestSuspended(requestId, suspensionIn(live), { cause });
+  return then.flatMap((answer): readonly CallerAnswer[] => {
+    if (answer.type === "outcome") return [];
+    if (answer.type === "settle") return [row === undefined ? answer : { ...answer, error: suspended(row.id) }];
+    if (answer.type !== "settle_ask" || answer.requestId === undefined) return [answer];
+    return [{ ...answer, error: suspended(answer.requestId) }];
+  });
 }
 
 interface ReadOf {

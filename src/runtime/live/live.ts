@@ -153,8 +153,25 @@ export type CallerAnswer =
     }
   /** An ask with a time is a row now. */
   | { readonly type: "ask_waits"; readonly askId: string }
-  | { readonly type: "settle_ask"; readonly askId: string; readonly error?: unknown; readonly known?: Entry }
+  | {
+      readonly type: "settle_ask";
+      readonly askId: string;
+      /** Of an ask whose row gets its outcome before its caller gets the answer. */
+      readonly requestId?: string;
+      readonly error?: unknown;
+      readonly known?: Entry;
+    }
   | { readonly type: "outcome"; readonly commandId: string; readonly end: CommandEnd };
+
+/** Outcomes of rows without an entry. The answers `then` come when they are durable. */
+export interface Outcomes {
+  readonly type: "consume";
+  readonly consumes: readonly ConsumedCommand[];
+  readonly then: readonly CallerAnswer[];
+  readonly metadata: JsonObject;
+  /** Commands that are posted to other threads with them. */
+  readonly sends?: readonly PostedCommand[] | undefined;
+}
 
 /** An effect whose answer other signals wait for. */
 export type Hold = { readonly id: string } & (
@@ -166,16 +183,14 @@ export type Hold = { readonly id: string } & (
     }
   | { readonly type: "post"; readonly turn: Turn; readonly commandId: string; readonly replaces: string | undefined }
   | { readonly type: "post_ask"; readonly askId: string }
-  /** The effects come when the outcomes are durable. */
+  | Outcomes
+  /** `turn` or `again`: to be decided again. Or `reply`: the caller that waits. */
   | {
-      readonly type: "consume";
-      readonly consumes: readonly ConsumedCommand[];
-      readonly then: readonly CallerAnswer[];
-      readonly metadata: JsonObject;
-      readonly sends: readonly PostedCommand[];
+      readonly type: "read_inbox";
+      readonly turn: Turn | undefined;
+      readonly reply?: string;
+      readonly again?: Outcomes;
     }
-  /** `turn`: to be decided again. Or `reply`: the caller that waits. */
-  | { readonly type: "read_inbox"; readonly turn: Turn | undefined; readonly reply?: string }
   | { readonly type: "catch_up"; readonly turn: Turn; readonly step: Step | undefined; readonly error: unknown }
   | { readonly type: "load"; readonly turn: Turn }
   | { readonly type: "load_for_read"; readonly read: Extract<Command, { type: "read" }>; readonly error: unknown }

@@ -16,7 +16,7 @@ import type { JsonObject, JsonValue } from "../../thread/json.ts";
 import type { Thread } from "../../thread/thread.ts";
 import type { TokenCounter } from "../../tokens/counter.ts";
 import type { ErrorOrigin } from "../callbacks.ts";
-import type { CallerAnswer, Command, Live, QueuedAsk, RemoteCall, ToolFacts } from "./live.ts";
+import type { CallerAnswer, Command, Live, Outcomes, QueuedAsk, RemoteCall, ToolFacts } from "./live.ts";
 import type { ScheduleChange } from "./schedule.ts";
 
 /** The result of a call that this process has run. */
@@ -58,15 +58,7 @@ export type LiveSignal =
     }
   /** Rows may have been posted, amended or withdrawn: read them again. */
   | { readonly type: "look"; readonly reply: string; readonly hasRead?: true }
-  /** Gives rows an outcome without an entry. */
-  | {
-      readonly type: "consume";
-      readonly consumes: readonly ConsumedCommand[];
-      readonly then: readonly CallerAnswer[];
-      readonly metadata: JsonObject;
-      /** Commands that are posted to other threads with it. */
-      readonly sends?: readonly PostedCommand[];
-    }
+  | Outcomes
   /** `given` is undefined where a request was open, which refuses the ask: no values were made. */
   | { readonly type: "prepared"; readonly askId: string; readonly given: RequestValues | undefined }
   /** The log was reloaded and has an open request. The ask waits for its end. */

@@ -1,5 +1,6 @@
 import { refuseAsks } from "./asks.ts";
 import { effects, followedBy, update } from "./decision.ts";
+import { unwritten } from "./inbox.ts";
 import type { Hold } from "./live.ts";
 import { suspendRequest, suspensionIn, workTime } from "./request-state.ts";
 import type { Decision, Moment } from "./signal.ts";
@@ -87,7 +88,8 @@ export function closeLive(decision: Decision, gaveUp: boolean): Decision {
   const { why: error } = stopping;
   const replies = repliesOf(decision.live.hold).map((reply) => ({ type: "settle", reply, error }) as const);
   const { hold } = decision.live;
-  const answered = effects(refused, ...replies, ...(hold?.type === "consume" ? hold.then : []));
+  const outcomes = hold?.type === "read_inbox" ? hold.again : hold?.type === "consume" ? hold : undefined;
+  const answered = effects(refused, ...replies, ...(outcomes ? unwritten(decision.live, outcomes, error) : []));
   const suspended = suspendRequest(answered, suspensionIn(decision.live), {});
   const closed = update(suspended, { stopping: { ...stopping, phase: "closed" }, hold: undefined });
   return effects(

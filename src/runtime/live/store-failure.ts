@@ -1,10 +1,10 @@
 import type { Suspension } from "../../agent/event.ts";
 import type { Failure, Signal } from "../../agent/signal.ts";
-import { StaleHolderError, StoreError, ThreadHeldError } from "../../stores/errors.ts";
+import { CommandError, ConflictError, StaleHolderError, StoreError, ThreadHeldError } from "../../stores/errors.ts";
 import { failureOf, RequestError } from "../request/request-error.ts";
 import { currentRequest, effects, followedBy, update, updateRequest, wait } from "./decision.ts";
-import { inboxRead } from "./inbox.ts";
-import type { Command, Hold } from "./live.ts";
+import { inboxRead, unwritten } from "./inbox.ts";
+import type { Command, Hold, Outcomes } from "./live.ts";
 import { forgetRequest, openRequest, removeRequestTools, suspendRequest, suspensionIn } from "./request-state.ts";
 import type { Decision, LiveSignal } from "./signal.ts";
 import { nextEventSeq } from "./thread-metadata.ts";
@@ -187,4 +187,25 @@ export function notRestored(
     resumes: { ...resumes, count: resumes.count - Number(isResuming) }, // nothing was resumed
   });
   return effects(later, { type: "timer", name: "reload", ms: retryMs });
+}
+
+/** Another process has written entries. They are read before anything else is decided. */
+export const READ_ENTRIES: LiveSignal = { type: "agent", signal: { type: "notice" } };
+
+/** Outcomes could not be written. Their callers hear of success only where the rows have left with their thread. */
+export function notConsumed(decision: Decision, again: Outcomes, error: unknown): Decision {
+  const { consumes, then, sends = [] } = again;
+  const isConflict = ConflictError.isInstance(error);
+  if (isConflict && error.actual > decision.live.agent.thread.rev) return followedBy(decision, READ_ENTRIES, again);
+  if (CommandError.isInstance(error)) {
+    // Another process has changed or withdrawn one of the rows.
+    if (consumes.some(({ id }) => id === error.commandId)) {
+      return wait(decision, { type: "read_inbox", turn: undefined, again }, (id) => ({ type: "read_inbox", id }));
+    }
+    // The other thread has a command with this id already.
+    if (sends.length > 0) return followedBy(decision, { ...again, sends: [] });
+  }
+  const broken = breakDown(decision, error);
+  const isGone = isDeleted(error) || (isConflict && error.actual === 0);
+  return effects(broken, ...(isGone ? then : unwritten(broken.live, again, error)));
 }

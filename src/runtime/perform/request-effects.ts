@@ -17,7 +17,7 @@ import { callModel } from "./call-model.ts";
 import { checkExchange } from "./check-exchange.ts";
 import { reportEnd } from "./report-end.ts";
 import { runToolCall } from "./run-tool-call.ts";
-import type { Scene, ThreadOptions } from "./scene.ts";
+import type { PerformedCall, Scene, ThreadOptions } from "./scene.ts";
 import { summarize } from "./summarize.ts";
 
 interface Opening {
@@ -157,25 +157,35 @@ export function notePosted(store: ThreadStore, threadId: string): PostedCommands
 /** The calls of other processes that are performed now. */
 export class PerformedCalls {
   readonly #thread: CalledThread;
-  readonly #running = new Set<string>();
+  /** By the id of the row; with the outcome of a call that could not be written. */
+  readonly #calls = new Map<string, PerformedCall | "running">();
 
   constructor(thread: CalledThread) {
     this.#thread = thread;
   }
 
-  /** Performs a call and writes its outcome. A call that this process could not end stays in the inbox, for the next start. */
+  /**
+   * Performs a call and writes its outcome. A call that this process could not end stays in the inbox, for the next start. An
+   * outcome that could not be written is written when the row is read again.
+   */
   async perform({ commandId: id, revision, call }: Extract<Effect, { type: "perform_call" }>): Promise<void> {
-    if (this.#running.has(id)) return; // the rows were read again
-    this.#running.add(id);
-    const performed = await this.#thread.options.performCall(call);
-    this.#running.delete(id);
+    const known = this.#calls.get(id);
+    if (known === "running") return; // the rows were read again
+    this.#calls.set(id, "running");
+    const performed = known ?? (await this.#thread.options.performCall(call));
+    this.#calls.delete(id);
     if (performed === undefined) return;
+    this.#calls.set(id, performed);
     const consumes = [{ id, outcome: performed.outcome, revision }];
-    await this.#thread.reply((reply) => {
+    const write = (reply: string): LiveSignal => {
       const then = [{ type: "settle", reply } as const];
       return { type: "consume", consumes, then, metadata: {} };
-    });
-    performed.after?.();
+    };
+    const isWritten = await this.#thread.reply(write).then(
+      () => this.#calls.delete(id),
+      () => false,
+    );
+    if (isWritten) performed.after?.();
   }
 }
 

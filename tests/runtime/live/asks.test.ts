@@ -3,7 +3,8 @@ import { describe, expect, test } from "vitest";
 import { ContextOpError } from "../../../src/lanes/context-operation.ts";
 import { giving } from "../../../src/runtime/live/asks.ts";
 import type { ToolFacts } from "../../../src/runtime/live/live.ts";
-import type { LiveSignal, RequestValues } from "../../../src/runtime/live/signal.ts";
+import type { Decision, LiveSignal, RequestValues } from "../../../src/runtime/live/signal.ts";
+import { CommandError } from "../../../src/stores/errors.ts";
 import {
   AWAY,
   all,
@@ -11,6 +12,7 @@ import {
   appended,
   ask,
   asking,
+  askRow,
   calling,
   command,
   decided,
@@ -23,6 +25,7 @@ import {
   prepared,
   row,
   running,
+  type Story,
   types,
   WHY,
   waiting,
@@ -188,6 +191,54 @@ describe("an ask that is withdrawn", () => {
     const left = decided(queued, { type: "withdraw", askId: "ask 2", error: WHY });
     expect(left.effects).toEqual([{ type: "settle_ask", askId: "ask 2", error: WHY }]);
     expect(left.live.asks).toEqual([]);
+  });
+});
+
+describe("an ask that is withdrawn as a row", () => {
+  const opened = decided(idle(), {
+    type: "opened",
+    reply: "o",
+    rows: [askRow("two")],
+    first: undefined,
+    given: undefined,
+  });
+  const timed = { ...opened.live, asks: opened.live.asks.map((one) => ({ ...one, at: 9 })), isAsking: false };
+  const leaving = () => decided(timed, { type: "withdraw", requestId: "two", error: WHY, reply: "r" });
+  const settled = new CommandError({ code: "command_settled", threadId: "t", commandId: "two", message: "Settled." });
+  const of = (story: Decision) => all(story, "settle").filter(({ reply }) => reply === "r");
+
+  test("is answered when that is durable", () => {
+    const left = leaving();
+    expect(of(left)).toEqual([]);
+    expect(of(decided(left, appended(left)))).toMatchObject([{ value: [{ requestId: "two" }] }]);
+  });
+
+  test("has gone before: its caller is answered when the rows were read again", () => {
+    const left = leaving();
+    const reading = decided(left, failed(left, settled));
+    expect(of(reading)).toEqual([]);
+    const read = decided(reading, { type: "inbox_read", id: find(reading, "read_inbox").id, rows: [] });
+    expect(of(read)).toMatchObject([{ value: [{ requestId: "two" }] }]);
+  });
+
+  test("stays where the rows cannot be read either", () => {
+    const left = leaving();
+    const reading = decided(left, failed(left, settled));
+    const lost = decided(reading, failed(reading, AWAY));
+    expect(of(lost)).toMatchObject([{ error: { code: "request_suspended", cause: AWAY } }]);
+    expect(lost.live).toMatchObject({ broken: { error: AWAY }, inbox: new Map([["two", 0]]) });
+  });
+
+  test.each([
+    ["while its outcome is written", (left: Story) => left],
+    ["while its row is read again", (left: Story) => decided(left, failed(left, settled))],
+  ])("stays where the thread is abandoned %s", (_when, story) => {
+    const closed = decided(
+      story(leaving()),
+      { type: "stop", graceMs: 0, why: WHY },
+      { type: "timer", name: "give_up" },
+    );
+    expect(of(closed)).toMatchObject([{ error: { code: "request_suspended", cause: WHY } }]);
   });
 });
 

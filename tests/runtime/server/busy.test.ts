@@ -1,5 +1,7 @@
+import { StoreError } from "heddle";
 import { describe, expect, test } from "vitest";
-import { anything, eventsOf, expectWhole, failureOf, proveAll, stage, told } from "../support/stage.ts";
+import { spied } from "../support/spied-store.ts";
+import { anything, eventsOf, expectWhole, failureOf, proveAll, type Stage, stage, told } from "../support/stage.ts";
 
 const slowly = (text: string) => ({ text, delayMs: 50 });
 
@@ -166,6 +168,71 @@ test("an ask that waits in the queue is cancelled by its id, and the others have
   expect(await refused).toMatchObject({ code: "request_cancelled", message: "The caller hung up." });
   expect((await on.end(one.result)).text).toBe("One.");
   expect((await on.end((await on.end(three)).result)).text).toBe("Three.");
+});
+
+describe("an ask that waits in the queue and is cancelled", () => {
+  const asksIn = async (on: Stage) => told(await on.log()).filter((text) => text.startsWith("ask"));
+
+  test.each([undefined, 3_600_000])("keeps its row while the store takes no outcome, in %s ms", async (at) => {
+    let isAway = false;
+    const away = () => new StoreError({ code: "store_unreachable", retryable: true, message: "It is away." });
+    const on = await stage({
+      around: (store) => {
+        const spy = spied(store);
+        spy.trouble = () => (isAway ? { error: away } : undefined);
+        return spy.store;
+      },
+    });
+    const server = await on.start({ script: [{ hang: true }, { hang: true }], busy: "queue" });
+    await on.end(server.ask("One?"));
+    const two = on.end(server.ask("Two?", { requestId: "two", ...(at !== undefined && { at }) }));
+    const refused = at === undefined ? failureOf(two) : failureOf((await two).result);
+    await on.settled();
+    isAway = true;
+    const error = await failureOf(on.end(server.cancel("two")));
+    expect(error).toMatchObject({ code: "request_suspended", retryable: true, requestId: "two" });
+    expect((await on.end(refused)).code).toBe("request_suspended");
+    isAway = false;
+    await on.pass(60_000);
+    expect((await server.pending()).map(({ id }) => id)).toEqual(["two"]);
+    expect(await on.end(server.cancel("two"))).toBe(true);
+    expect(await on.store.outcome(on.threadId, "two")).toEqual({ status: "dropped", reason: "cancelled" });
+  });
+
+  test("while another process amends it, never has its turn", async () => {
+    const on = await stage();
+    const server = await on.start({ script: [{ hang: true }, "Never."], busy: "queue" });
+    const one = await on.end(server.ask("One?"));
+    const refused = failureOf(on.end(server.ask("Two?", { requestId: "two" })));
+    await on.settled();
+    const amended = on.store.amend(on.threadId, "two", { content: "Two!", options: {} });
+    expect(await on.end(server.cancel("two"))).toBe(true);
+    await amended;
+    expect((await refused).code).toBe("request_cancelled");
+    expect(await on.store.outcome(on.threadId, "two")).toEqual({ status: "dropped", reason: "cancelled" });
+    await on.end(server.cancel(one.id));
+    await on.settled();
+    expect(await asksIn(on)).toEqual(["ask One?"]);
+  });
+
+  test("with others, of which one is amended and one withdrawn by another process, never has its turn", async () => {
+    const on = await stage();
+    const server = await on.start({ script: [{ hang: true }, "Never."], busy: "queue" });
+    const one = await on.end(server.ask("One?"));
+    const ids = ["w", "x", "y"];
+    const refused = ids.map((requestId) => failureOf(on.end(server.ask("More?", { requestId }))));
+    await on.settled();
+    const others = [
+      on.store.amend(on.threadId, "w", { content: "More!", options: {} }),
+      on.store.withdraw(on.threadId, "x"),
+    ];
+    expect(await on.end(server.cancel(one.id, "Stop.", { pending: "drop" }))).toBe(true);
+    await Promise.all(others);
+    expect((await Promise.all(refused)).map(({ code }) => code)).toEqual(ids.map(() => "request_cancelled"));
+    await on.settled();
+    expect(await asksIn(on)).toEqual(["ask One?"]);
+    expect(await server.pending()).toEqual([]);
+  });
 });
 
 test("an ask that is refused takes neither context nor tools from the request that runs", async () => {

@@ -386,6 +386,27 @@ describe.each(["cancel", "finish"] as const)("%s", (command) => {
   });
 });
 
+test("a call of another process whose outcome cannot be written is not made again", async () => {
+  const { on, state, options } = await cuttable();
+  const server = await on.start({ script: [{ hang: true }], busy: "queue" }, options);
+  const { promise: made, resolve: make } = gate();
+  const calls: unknown[] = [];
+  server.finish = async (...given: unknown[]) => {
+    calls.push(given);
+    await made;
+    return true;
+  };
+  await on.store.post(on.threadId, { id: "call_1", type: "call", method: "finish", args: [["req_1"]] });
+  await on.pass(1);
+  state.isAway = true;
+  make();
+  await on.pass(6_000);
+  state.isAway = false;
+  await on.pass(60_000);
+  expect(await on.store.outcome(on.threadId, "call_1")).toEqual({ status: "answered", value: true });
+  expect(calls).toEqual([["req_1"]]);
+});
+
 test("a cancel after the suspension rejects, because the request is open elsewhere", async () => {
   const { on, options } = await cuttable();
   const server = await on.start({ script: [{ hang: true }] }, options);
