@@ -272,11 +272,13 @@ export interface Live {
   readonly broken: Broken | undefined;
   /** Set after a reload, until the next append: the delay before the log is reloaded again if that append fails. */
   readonly nextRetryMs: number | undefined;
-  /** How often a request was resumed because the store had been away. */
+  /** How often a request was resumed because the store had been away, since it wrote a result or a decision. */
   readonly resumes: { readonly of: string | undefined; readonly count: number };
   readonly stopping: Stopping | undefined;
   readonly nextId: number;
 }
+
+export const NOT_RESUMED: Live["resumes"] = { of: undefined, count: 0 };
 
 /** The value of a thread that was just loaded: nothing runs. */
 export function newLive(
@@ -303,7 +305,7 @@ export function newLive(
     hold: undefined,
     broken: undefined,
     nextRetryMs: undefined,
-    resumes: { of: undefined, count: 0 },
+    resumes: NOT_RESUMED,
     stopping: undefined,
     nextId: 1,
   };

@@ -1,4 +1,5 @@
 import type { Suspension } from "../../agent/event.ts";
+import { willOnlyWait } from "../../agent/react/agent.ts";
 import type { Failure, Signal } from "../../agent/signal.ts";
 import { CommandError, ConflictError, StaleHolderError, StoreError, ThreadHeldError } from "../../stores/errors.ts";
 import { failureOf, RequestError } from "../request/request-error.ts";
@@ -91,17 +92,17 @@ function breakPermanently(decision: Decision, error: unknown): Decision {
 }
 
 /**
- * How often one process resumes a request after its store was away. With a read-only store it would call the model
- * forever.
+ * How often one process resumes a request after its store was away, if nothing could be written in between. With a read-only
+ * store it would call the model forever.
  */
 const MAX_RESUMES = 3;
 
 /** Reloads the log, then decides the signals `after`. */
 export function restore(decision: Decision, ...after: readonly Command[]): Decision {
-  const { broken, given, request, recover, resumes } = decision.live;
+  const { agent, broken, given, request, recover, resumes } = decision.live;
   const of = given?.requestId ?? request?.id;
   const mayResume = broken?.suspension !== undefined && of !== undefined && recover !== "fail";
-  const count = resumes.of === of ? resumes.count + 1 : 1;
+  const count = (resumes.of === of ? resumes.count : 0) + Number(!willOnlyWait(agent));
   const isResuming = mayResume && count <= MAX_RESUMES;
   const counted = mayResume ? update(decision, { resumes: { of, count } }) : decision;
   const off = effects(counted, { type: "timer", name: "reload", ms: undefined });
@@ -137,7 +138,9 @@ export function restored(
     ...(isOver && { runId: request.runId }),
   };
   const agent = { ...fresh, settings: live.agent.settings, flight };
-  const nextRetryMs = Math.min(2 * broken.retryMs, LONGEST_RETRY_MS);
+  // A request that waits for people writes nothing when it is resumed.
+  const isQuiet = isResuming && willOnlyWait(agent);
+  const nextRetryMs = isQuiet ? undefined : Math.min(2 * broken.retryMs, LONGEST_RETRY_MS);
   const reloaded = update(decision, { agent, broken: undefined, nextRetryMs });
   const { failure } = broken;
   const deleted = failure.code === "thread_not_found" ? failure : undefined;
@@ -176,7 +179,7 @@ export function notRestored(
   { isResuming, after }: Extract<Hold, { type: "restore" }>,
   error: unknown,
 ): Decision {
-  const { broken, resumes } = decision.live;
+  const { agent, broken, resumes } = decision.live;
   if (broken === undefined) return decision;
   const answered = refuse(decision, after, error);
   if (isPermanent(error)) return breakPermanently(answered, error);
@@ -184,7 +187,7 @@ export function notRestored(
   const left = suspendRequest(answered, { reason: "store" }, { failure, cause });
   const later = update(left, {
     broken: { ...broken, retryMs: Math.min(2 * retryMs, LONGEST_RETRY_MS) },
-    resumes: { ...resumes, count: resumes.count - Number(isResuming) }, // nothing was resumed
+    resumes: { ...resumes, count: resumes.count - Number(isResuming && !willOnlyWait(agent)) }, // nothing was resumed
   });
   return effects(later, { type: "timer", name: "reload", ms: retryMs });
 }

@@ -27,7 +27,7 @@ import {
   withoutCommand,
   withoutRows,
 } from "./inbox.ts";
-import type { Hold, Live, Turn } from "./live.ts";
+import { type Hold, type Live, NOT_RESUMED, type Turn } from "./live.ts";
 import { performDirective, waitsToRetry } from "./perform-directive.ts";
 import { setApprovalTimer, updatePhase } from "./request-state.ts";
 import { rescheduled } from "./schedule.ts";
@@ -158,7 +158,11 @@ export function appended(
   moment: Moment,
 ): Decision {
   const agent = adopted(decision.live.agent, step.agent, result);
-  const current = update(withoutRows(decision, consumes), { agent, nextRetryMs: undefined });
+  const current = update(withoutRows(decision, consumes), {
+    agent,
+    nextRetryMs: undefined,
+    ...((turn.isFromWork || turn.reply !== undefined) && { resumes: NOT_RESUMED }), // a result, or a command
+  });
   return performTurn(withEnd(current, endCommandOf(decision.live, step)), turn, moment);
 }
 

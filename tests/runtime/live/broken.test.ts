@@ -432,6 +432,18 @@ describe("a request whose store was away", () => {
     expect(find(decided(story, restored(story)), "open_request")).toMatchObject({ requestId: "req_1" });
   });
 
+  test("is counted anew when it has written a result", () => {
+    const open = running();
+    const late = { ...open, live: { ...open.live, resumes: { of: "req_1", count: 3 } } };
+    expect(written(late, answer(open, ["sign"])).live.resumes.count).toBe(0);
+  });
+
+  test("is not counted while it waits for people, and the log is read as soon as the first time", () => {
+    const reading = decided(decided(waiting(), lost(AWAY)), reload);
+    const read = written(reading, restored(reading));
+    expect(read.live).toMatchObject({ resumes: { count: 0 }, nextRetryMs: undefined, request: { phase: "waiting" } });
+  });
+
   test("is counted apart from the request before", () => {
     const live = { ...decided(calling(["sign"]), lost(AWAY)).live, resumes: { of: "req_0", count: 3 } };
     expect(decided(live, reload).live.resumes).toEqual({ of: "req_1", count: 1 });

@@ -143,6 +143,32 @@ test("a store that takes no entries does not cause model calls without end: afte
   expect(answers).toBeLessThanOrEqual(4 * 9); // four attempts of the request, each append tried nine times
 });
 
+test.each([
+  ["with a decision between them", true],
+  ["while it only waits", false],
+])("a request survives any number of short times in which the store is away, %s", async (_when, isDecided) => {
+  const { on, spy } = await watched();
+  const pay = { inputSchema: anything, needsApproval: true, execute: () => "paid" };
+  const calls = [1, 2, 3, 4, 5].map((id) => ({ calls: [{ id: `pay_${id}`, name: "pay" }] }));
+  const server = await on.start({ script: [...calls, "Paid."], tools: { pay } });
+  let isAway = false;
+  const error = () => new StoreError({ code: "store_unreachable", retryable: true, message: "It is away." });
+  spy.trouble = () => (isAway ? { error } : undefined);
+  const request = await on.end(server.ask("Pay."));
+  await on.end(request.settled());
+  for (let index = 1; index <= 5; index++) {
+    isAway = true;
+    await expect(on.end(server.approve(`pay_${isDecided ? index : 1}`))).rejects.toThrow("It is away.");
+    isAway = false;
+    if (isDecided) await on.end(server.approve(`pay_${index}`));
+    else await on.pass(1_500); // after the first of the waits
+    await on.settled();
+  }
+  if (!isDecided)
+    for (let index = 1; index <= 5; index++) await on.end(server.approve(`pay_${index}`)).then(on.settled);
+  expect((await on.end(server.result(request.id))).text).toBe("Paid.");
+});
+
 test("a request resumes in this process when the store is back, and its end is emitted once", async () => {
   const { on, spy } = await watched();
   const slowly = { calls: [{ name: "look" }], delayMs: 50 };
