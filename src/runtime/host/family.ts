@@ -2,8 +2,11 @@ import type { AnyAgent } from "../../agent/definition/config.ts";
 import { addModelUsage, addUsage } from "../../agent/model-call.ts";
 import { type ReactAgent, storedWaitingCalls, type WaitingCall, waitingCalls } from "../../agent/react/agent.ts";
 import { type ChildThread, openCalls } from "../../agent/react/state.ts";
+import { threadNotFound } from "../../stores/errors.ts";
 import type { ThreadStore } from "../../stores/port.ts";
 import { isPlainObject, type JsonObject } from "../../thread/json.ts";
+import { endToParent } from "../live/children.ts";
+import type { Loop } from "../loop.ts";
 import { RequestError } from "../request/request-error.ts";
 import { type ThreadUsage, usageOfThread } from "../server/thread-usage.ts";
 import { agentOfTool } from "../tools/agent-tool.ts";
@@ -12,6 +15,20 @@ import { agentOfTool } from "../tools/agent-tool.ts";
 interface FamilyView {
   readonly view: (threadId: string) => Promise<{ readonly agent: ReactAgent }>;
   readonly isLive: (threadId: string) => boolean;
+}
+
+/** Answers the call of `parent` that waits for this child, if its thread has no ask: it was deleted, or the ask was withdrawn. */
+export async function endLostCall(parent: Loop | undefined, { scene, agent, live }: Loop): Promise<void> {
+  const { threadId, store } = scene;
+  const { run } = parent?.agent.state ?? {};
+  const open = run && openCalls(run).find(({ child }) => child?.threadId === threadId);
+  const isThere = agent.thread.rev + live.asks.length > 0;
+  if (parent === undefined || open?.child === undefined || isThere) return;
+  const of = { threadId: parent.scene.threadId, callId: run?.callId ?? "", toolCallId: open.call.id };
+  const { code, message } = threadNotFound(threadId);
+  const ended = { requestId: open.child.requestId, options: { parent: of } };
+  const [sent] = endToParent(ended, { status: "failed", failure: { code, message } });
+  if (sent !== undefined) await store.post(sent.threadId, sent.command);
 }
 
 /** The waiting calls of a thread, and those of the agents that its calls ask. These name their thread. */

@@ -21,6 +21,7 @@ import { endLease, type NodeLease } from "../session/node-lease.ts";
 import { untilAborted } from "../time-limits.ts";
 import { reschedule } from "./advance.ts";
 import type { DueThreads } from "./due-threads.ts";
+import { endLostCall } from "./family.ts";
 import { HostedRequest } from "./hosted-request.ts";
 import type { HostGetOptions, HostOptions } from "./options.ts";
 import {
@@ -279,12 +280,13 @@ export class LiveThreads<Agent extends AnyAgent> {
     this.#registered.set(threadId, tools.set(name, tool));
   }
 
-  /** A thread got a command of another one: it starts, or reads its inbox again. If that fails now, it is tried again later. */
-  async #deliver(threadId: string, agent: string | undefined, context: unknown): Promise<void> {
+  /** A thread got a command of `from`: it starts, or reads its inbox again. If that fails now, it is tried again later. */
+  async #deliver(threadId: string, agent: string | undefined, context: unknown, from: string): Promise<void> {
     if (this.isStopped) return;
     const start = { claimWaitMs: 0, agent, context } as Start<Agent>; // the context is that of the parent
     try {
-      await this.use(threadId, ({ loop }) => takePosted(loop), start);
+      const taken = ({ loop }: Used<Agent>) => takePosted(loop).then(() => endLostCall(this.live(from), loop));
+      await this.use(threadId, taken, start);
     } catch (error) {
       if (this.isStopped || isOfAnotherHost(error)) return;
       const { leaseTtlMs = LEASE_TTL_MS } = this.#options;
@@ -370,7 +372,8 @@ export class LiveThreads<Agent extends AnyAgent> {
       if (kind === "request_failed" && live.thread && isEmpty(live.thread)) this.#releaseLater(threadId, live, GONE_MS);
     };
     const wake = (at: number): void => this.#due.committed(threadId, at);
-    const sent = (to: string, of: string | undefined, given: unknown): void => void this.#deliver(to, of, given);
+    const sent = (to: string, of: string | undefined, given: unknown): void =>
+      void this.#deliver(to, of, given, threadId);
     // Before the claim, another process may have asked another agent.
     const first: StartHooks["first"] = async (of) => {
       const asked = await this.#asked(threadId, of.thread);

@@ -93,6 +93,10 @@ export function isOfAnotherHost(error: unknown): boolean {
   return RequestError.isInstance(error) && error.code === "unknown_agent";
 }
 
+export function isAskedMeanwhile(error: unknown): boolean {
+  return RequestError.isInstance(error) && error.code === "agent_mismatch" && error.retryable;
+}
+
 /** Whether nothing names the agent of a thread. */
 export function isWithoutAgent(error: unknown): boolean {
   return RequestError.isInstance(error) && error.code === "agent_required";

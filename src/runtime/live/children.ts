@@ -1,12 +1,12 @@
 import type { Directive } from "../../agent/directive.ts";
 import { answerToParent } from "../../agent/react/finish.ts";
 import type { RequestEnd } from "../../agent/react/state.ts";
-import type { Signal, ToolOutcome } from "../../agent/signal.ts";
+import type { Failure, Signal, ToolOutcome } from "../../agent/signal.ts";
 import { contentOf, UnreadablePayload } from "../../projection/transcript/payload.ts";
 import type { Command, PostedCommand } from "../../stores/command.ts";
 import { isPlainObject, type JsonObject } from "../../thread/json.ts";
 import { followedBy } from "./decision.ts";
-import type { CallerAnswer, QueuedAsk } from "./live.ts";
+import type { CallerAnswer } from "./live.ts";
 import type { Decision } from "./signal.ts";
 
 type ChildEnded = Extract<Signal, { readonly type: "child_ended" }>;
@@ -25,10 +25,28 @@ export function childEndIn(id: string, body: JsonObject): ChildEnded {
   return { type: "child_ended", id, callId, toolCallId, outcome, usage: used, usageByModel: byModel };
 }
 
-/** The end of an ask that has not become a request, for the thread that has sent it. */
-export function endToParent({ requestId, options }: QueuedAsk, end: RequestEnd): readonly PostedCommand[] {
-  return answerToParent({ requestId, options, text: "", usage: {}, usageByModel: {} }, end).flatMap(sentCommand);
+type Ended = Parameters<typeof answerToParent>[0];
+
+/** The end of a request, or of an ask that has not become one, for the thread that has sent it. */
+export function endToParent(
+  {
+    requestId,
+    options,
+    text = "",
+    usage = {},
+    usageByModel = {},
+  }: Pick<Ended, "requestId" | "options"> & Partial<Ended>,
+  end: RequestEnd,
+): readonly PostedCommand[] {
+  return answerToParent({ requestId, options, text, usage, usageByModel }, end).flatMap(sentCommand);
 }
+
+/** The end of a waiting ask that was withdrawn, or whose thread was deleted. */
+export function withdrawnEnd(deleted?: Failure): RequestEnd {
+  return deleted ? { status: "failed", failure: deleted } : { status: "cancelled", reason: WITHDRAWN };
+}
+
+export const WITHDRAWN = "The ask was withdrawn before its turn.";
 
 /** The command that a directive posts to another thread. */
 export function sentCommand({

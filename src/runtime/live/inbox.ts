@@ -13,7 +13,7 @@ import { checkName } from "../../thread/options.ts";
 import { postedOptions, timeOfAsk } from "../ask-options.ts";
 import { checkAuthor } from "../author.ts";
 import { requestCancelled, requestFailed, requestSuspended } from "../request/request-error.ts";
-import { cancelledIn, childEndIn, sentCommand } from "./children.ts";
+import { cancelledIn, childEndIn, endToParent, sentCommand, WITHDRAWN, withdrawnEnd } from "./children.ts";
 import { effects, followedBy, update, wait } from "./decision.ts";
 import type { Brought, CallerAnswer, Hold, Live, Outcomes, QueuedAsk, RemoteCall, Turn } from "./live.ts";
 import { removeRequestTools, suspensionIn } from "./request-state.ts";
@@ -381,14 +381,13 @@ export function inboxRead(
   const asksLeft = asks.filter(isGone).reduce(withdraw, effects(left, ...ends));
   const fresh = isFolded ? commands : commands.filter(({ id }) => !inbox.has(id));
   const warned = effects(asksLeft, ...fresh.flatMap((row) => rowWarning(row, threadId)));
-  const rested = asks.some(isGone) ? consume(warned, [], [], restingStatus(warned.live)) : warned;
+  const sends = asks.filter(isGone).flatMap((ask) => endToParent(ask, withdrawnEnd(deleted)));
+  const rested = asks.some(isGone) ? consume(warned, [], [], restingStatus(warned.live), sends) : warned;
   return followedBy(amended(rested, commands), ...signalsOf(fresh));
 }
 
 function withdrawnAsk(decision: Decision, { id, requestId }: QueuedAsk, deleted?: Failure): Decision {
-  const error = deleted
-    ? requestFailed(requestId, deleted)
-    : requestCancelled(requestId, "The ask was withdrawn before its turn.");
+  const error = deleted ? requestFailed(requestId, deleted) : requestCancelled(requestId, WITHDRAWN);
   return effects(
     removeRequestTools(decision, requestId),
     { type: "forget", requestId },
@@ -424,7 +423,8 @@ function amended(decision: Decision, rows: readonly Command[]): Decision {
       if (!isKnown && ask === undefined) return before;
       const left = { agent: withoutCommand(agent, row.id), asks: asks.filter((one) => one !== ask) };
       const refused = followedBy(update(before, left), ...refusal(row, content));
-      return ask === undefined ? refused : withdrawnAsk(refused, ask);
+      if (ask === undefined) return refused;
+      return consume(withdrawnAsk(refused, ask), [], [], {}, endToParent(ask, withdrawnEnd()));
     }
     const { signal } = content;
     const flight = {

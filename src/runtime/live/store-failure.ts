@@ -3,8 +3,9 @@ import { willOnlyWait } from "../../agent/react/agent.ts";
 import type { Failure, Signal } from "../../agent/signal.ts";
 import { CommandError, ConflictError, StaleHolderError, StoreError, ThreadHeldError } from "../../stores/errors.ts";
 import { failureOf, RequestError } from "../request/request-error.ts";
+import { endToParent } from "./children.ts";
 import { currentRequest, effects, followedBy, update, updateRequest, wait } from "./decision.ts";
-import { inboxRead, unwritten } from "./inbox.ts";
+import { consume, inboxRead, unwritten } from "./inbox.ts";
 import type { Command, Hold, Outcomes } from "./live.ts";
 import { forgetRequest, openRequest, removeRequestTools, suspendRequest, suspensionIn } from "./request-state.ts";
 import type { Decision, LiveSignal } from "./signal.ts";
@@ -157,13 +158,15 @@ export function restored(
   }
   if (!isOver) return followedBy(read(reloaded), ...after);
   const { id: requestId, runId } = request;
+  const { run: gone } = live.agent.state;
+  const sends = deleted && gone ? endToParent(gone, { status: "failed", failure }) : [];
   // The notice ends the request. If the thread was deleted, the log has no request, and `close_request` ends it.
-  return followedBy(
+  const closed = followedBy(
     read(openRequest(reloaded, { requestId, runId }, 1)),
     { type: "agent", signal: { type: "notice" } },
     { type: "close_request", failure, cause: request.thrown?.error },
-    ...after,
   );
+  return followedBy(consume(closed, [], [], {}, sends), ...after);
 }
 
 /** Rejects the callers that waited for the log. */

@@ -8,6 +8,7 @@ import { isPlainObject, type JsonValue } from "../../thread/json.ts";
 import { type Author, type Content, hasContent } from "../../thread/message.ts";
 import { checkName } from "../../thread/options.ts";
 import { timeOfAsk } from "../ask-options.ts";
+import { endToParent, withdrawnEnd } from "../live/children.ts";
 import { contentOfRow } from "../live/inbox.ts";
 import type { QueuedAsk } from "../live/live.ts";
 import type { Loop } from "../loop.ts";
@@ -129,6 +130,9 @@ export async function withdrawCommand({ store, ports, threadId }: Place, id: str
   return retryStore(ports, async () => {
     const row = await findRow(store, threadId, id);
     await store.withdraw(threadId, id);
+    const content = row && contentOfRow(row);
+    const sends = content?.type === "ask" ? endToParent(content.ask, withdrawnEnd()) : [];
+    for (const { threadId: to, command } of sends) await store.post(to, command);
     return row !== undefined && "at" in row.body;
   });
 }

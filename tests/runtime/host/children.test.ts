@@ -1,8 +1,10 @@
-import { agentTool, StoreError } from "heddle";
+import { type AnyAgent, agentTool, StoreError, type ThreadStore } from "heddle";
 import type { ErrorOrigin } from "heddle/core";
-import { faultStore } from "heddle/testing";
-import { expect, test } from "vitest";
+import { faultStore, type ScriptedStep } from "heddle/testing";
+import { describe, expect, test } from "vitest";
+import type { ChildThread } from "../../../src/agent/react/state.ts";
 import { childStories } from "./support/child-stories.ts";
+import { logOf, resultsIn } from "./support/family.ts";
 import { agentOf, careful, house, PAY } from "./support/hosts.ts";
 
 childStories("in memory", () => undefined);
@@ -98,4 +100,69 @@ test("a call that cannot ask its agent has an error for onError, and the request
   expect(errors).toEqual([[broken, "tool_failed", "call_1"]]);
   expect(JSON.stringify((await host.thread("thread_1")).toArray())).not.toContain("The list is gone.");
   await end(host.stop());
+});
+
+describe("a child that cannot answer any more", () => {
+  const call = { calls: [{ id: "call_1", name: "pay", arguments: { task: "Pay." } }] };
+  const childOf = async (store: ThreadStore): Promise<string> => {
+    const named = (await logOf(store, "thread_1")).flatMap(
+      ({ payload }) => (payload as { child?: ChildThread }).child ?? [],
+    );
+    return named[0]?.threadId ?? "";
+  };
+  const leads = (payer: AnyAgent, script: readonly ScriptedStep[]) => {
+    return agentOf(script, { name: "lead", tools: { pay: agentTool(payer, { description: "Pays" }) } });
+  };
+  const never = () => new Promise<never>(() => undefined);
+
+  test.each(["where it is prepared", "from elsewhere"])(
+    "because its waiting ask was withdrawn %s, ends the call of its parent",
+    async (where) => {
+      const { host: make, end, settled, store } = await house();
+      const lead = leads(agentOf([], { name: "payer", accept: never }), [call, "Not paid."]);
+      const host = make({ agent: lead });
+      const request = await end(host.ask("thread_1", "Go.", { requestId: "req_1" }));
+      await settled();
+      const child = await childOf(store);
+      const second = where === "from elsewhere" ? make({ agent: lead }) : host;
+      if (second !== host) {
+        request.result.catch(() => undefined);
+        await end(host.stop({ graceMs: 0 }));
+      }
+      await end(second.withdraw(child, child));
+      const again = second === host ? request : await end(second.ask("thread_1", "Go.", { requestId: "req_1" }));
+      expect((await end(again.result)).text).toBe("Not paid.");
+      const [[, content] = []] = resultsIn(await logOf(store, "thread_1"));
+      expect(content).toMatch(/cancelled.*The ask was withdrawn before its turn/);
+      await end(second.stop({ graceMs: 0 }));
+    },
+  );
+
+  test.each(["while it waits", "while no process has it"])(
+    "because its thread was deleted %s, ends the call of its parent",
+    async (when) => {
+      const { host: make, end, settled, store } = await house();
+      const lead = () => leads(careful([PAY], { name: "payer" }).agent, [call, "Not paid."]);
+      const host = make({ agent: lead() });
+      const request = await end(host.ask("thread_1", "Go.", { requestId: "req_1" }));
+      await settled();
+      const child = await childOf(store);
+      if (when === "while it waits") {
+        await store.delete(child);
+        expect((await end(request.result)).text).toBe("Not paid.");
+        await end(host.stop());
+      } else {
+        request.result.catch(() => undefined);
+        await end(host.stop());
+        await store.delete(child);
+        const second = make({ agent: leads(careful([], { name: "payer" }).agent, ["Not paid."]) });
+        const again = await end(second.ask("thread_1", "Go.", { requestId: "req_1" }));
+        expect((await end(again.result)).text).toBe("Not paid.");
+        await end(second.stop());
+      }
+      const [[, content] = []] = resultsIn(await logOf(store, "thread_1"));
+      expect(content).toContain("thread_not_found");
+      expect(await store.load(child)).toBeUndefined();
+    },
+  );
 });

@@ -432,7 +432,7 @@ describe("a request whose store was away", () => {
     expect(find(decided(story, restored(story)), "open_request")).toMatchObject({ requestId: "req_1" });
   });
 
-  test("is counted anew when it has written a result", () => {
+  test("is counted from the start when it has written a result", () => {
     const open = running();
     const late = { ...open, live: { ...open.live, resumes: { of: "req_1", count: 3 } } };
     expect(written(late, answer(open, ["sign"])).live.resumes.count).toBe(0);
