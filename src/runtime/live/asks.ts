@@ -173,13 +173,19 @@ export function withdrawAsk(
   decision: Decision,
   { requestId, askId, error, reply }: Omit<Extract<LiveSignal, { type: "withdraw" }>, "type">,
 ): Decision {
-  const { asks } = decision.live;
-  const waiting = queued(decision.live);
+  const { asks, isAsking, request } = decision.live;
+  // Its signal ends the preparation of an ask.
+  const waiting = askId === undefined ? asks : queued(decision.live);
   const isAll = requestId === undefined && askId === undefined;
   const gone = waiting.filter((one) => isAll || one.id === askId || one.requestId === requestId);
   const ids = new Set(gone.flatMap((one) => (one.row === undefined ? [] : [one.requestId])));
   const same = waiting.filter((one) => gone.includes(one) || (one.row !== undefined && ids.has(one.requestId)));
-  const left = update(decision, { asks: asks.filter((one) => !same.includes(one)) });
+  const others = asks.filter((one) => !same.includes(one));
+  const kept = new Set([request?.id, ...others.map((one) => one.requestId)]);
+  const left = gone.reduce(
+    (before, one) => (kept.has(one.requestId) ? before : forgetRequest(before, one.requestId)),
+    update(decision, { asks: others, isAsking: isAsking && others[0] === asks[0] }),
+  );
   const settled = same.map(({ id, requestId, row }) => {
     return { type: "settle_ask", askId: id, error, ...(row === "waits" && { requestId }) } as const;
   });

@@ -189,8 +189,31 @@ describe("an ask that is withdrawn", () => {
   test("as the first of the queue, before its turn, is refused", () => {
     const queued = written(running(idle({}, { queuesAsks: true, postsCommands: false })), second);
     const left = decided(queued, { type: "withdraw", askId: "ask 2", error: WHY });
-    expect(left.effects).toEqual([{ type: "settle_ask", askId: "ask 2", error: WHY }]);
+    expect(left.effects).toEqual([
+      { type: "forget", requestId: "req_2" },
+      { type: "settle_ask", askId: "ask 2", error: WHY },
+    ]);
     expect(left.live.asks).toEqual([]);
+  });
+
+  test("while the same ask runs or is prepared, takes nothing from it", () => {
+    const again: LiveSignal = { type: "ask", ask: { ...ask, id: "ask 2" } };
+    const leave: LiveSignal = { type: "withdraw", askId: "ask 2", error: WHY };
+    const queues = idle({}, { queuesAsks: true, postsCommands: false });
+    for (const story of [running(queues), decided(queues, asking)])
+      expect(types(decided(story, again, leave))).not.toContain("forget");
+  });
+
+  test("by its request id while it is prepared, is not taken, and the next one is prepared", () => {
+    const left = decided(
+      idle(),
+      asking,
+      second,
+      { type: "withdraw", requestId: "req_1", error: WHY, reply: "r" },
+      prepared,
+    );
+    expect(types(left)).toEqual(["prepare", "forget", "settle_ask", "settle", "prepare"]);
+    expect(left.live).toMatchObject({ asks: [{ id: "ask 2" }], isAsking: true });
   });
 });
 

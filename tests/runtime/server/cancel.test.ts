@@ -91,6 +91,28 @@ test("a cancel reaches the model and the tools", async () => {
   expect(aborted).toEqual(["tool"]);
 });
 
+describe.each(["reject", "queue"] as const)("an ask that is prepared, with busy: %s", (busy) => {
+  test.each(["cancel", "drop"])("is cancelled by its id, or with all that wait: %s", async (how) => {
+    const on = await stage();
+    const accept = (_: unknown, { content }: { readonly content: unknown }) => {
+      return content === "Two?" ? new Promise<never>(() => undefined) : undefined;
+    };
+    const server = await on.start({ script: ["One.", "Three."], busy, accept });
+    const one = await on.end(server.ask("One?"));
+    if (busy === "reject") await on.end(one.result);
+    const refused = failureOf(on.end(server.ask("Two?", { requestId: "two" })));
+    await on.end(one.result);
+    await on.settled();
+    const cancelled =
+      how === "cancel" ? server.cancel("two", "No.") : server.cancel(undefined, "No.", { pending: "drop" });
+    expect(await on.end(cancelled)).toBe(true);
+    expect(await refused).toMatchObject({ code: "request_cancelled", message: "No." });
+    expect(await server.pending()).toEqual([]);
+    expect((await on.end((await on.end(server.ask("Three?"))).result)).text).toBe("Three.");
+    expect(told(await on.log()).filter((text) => text.startsWith("ask"))).toEqual(["ask One?", "ask Three?"]);
+  });
+});
+
 test("a signal that is aborted already keeps the ask out of the log", async () => {
   const on = await stage();
   const server = await on.start({ script: [] });
