@@ -108,10 +108,6 @@ export function agentMismatch(threadId: string, name: string, wanted: string, re
   return new RequestError({ code: "agent_mismatch", retryable, message });
 }
 
-export function isAskedMeanwhile(error: unknown): boolean {
-  return RequestError.isInstance(error) && error.code === "agent_mismatch" && error.retryable;
-}
-
 /** The agent of a thread as its newest ask or handoff names it. Asks of version 0.1 name none. */
 export async function askedAgent(log: ThreadLog, threadId: string, loaded?: Thread): Promise<ThreadAgent | undefined> {
   const named = await lastOf(log, threadId, loaded, (entry) => isAsk(entry) || handoffIn(entry) !== undefined);

@@ -185,11 +185,11 @@ export async function withdrawRow(
 }
 
 /** Version 0.1 stored an operation that waits for the end of a request beside the log. It becomes a row. */
-export async function moveEarlierOperation(place: Place & Pick<Scene, "warn">, epoch: number): Promise<void> {
+export async function moveEarlierOperation(place: Place & Pick<Scene, "warn">, epoch: number): Promise<boolean> {
   const { store, ports, threadId, warn } = place;
   const key = threadKey("context_op", threadId);
   const operation = await retryStore(ports, () => store.getCheckpoint(key));
-  if (operation === undefined) return;
+  if (operation === undefined) return false;
   try {
     const id = isPlainObject(operation) ? operation["opId"] : undefined;
     checkName("opId", id);
@@ -199,6 +199,7 @@ export async function moveEarlierOperation(place: Place & Pick<Scene, "warn">, e
     warn(`Thread ${threadId}: a context operation of version 0.1 had waited and is dropped: ${error.message}`);
   }
   await retryStore(ports, () => store.deleteCheckpoint(key));
+  return true;
 }
 
 interface Batch extends Pick<Extract<Effect, { type: "append" }>, "before" | "after" | "metadata" | "owner"> {

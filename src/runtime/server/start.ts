@@ -221,12 +221,9 @@ async function openLoop(
     const asked = (await first?.(agent)) ?? ({ type: "resume", recover: definition.recover } as const);
     const isResumed = run !== undefined && asked.type === "resume" && asked.recover !== "fail";
     const given = isResumed ? await resumedValues(loop, run, signal) : undefined;
-    let rows = waiting;
-    if (run !== undefined && holder !== undefined) {
-      // Version 0.1 stored an operation beside the log, only while a request was open.
-      await moveEarlierOperation(loop.scene, holder.epoch);
-      rows = await waitingRows(loop.scene, holder);
-    }
+    // Version 0.1 stored an operation beside the log, only while a request was open.
+    const isMoved = run !== undefined && holder !== undefined && (await moveEarlierOperation(loop.scene, holder.epoch));
+    const rows = isMoved ? await waitingRows(loop.scene, holder) : waiting;
     await loop.reply((reply) => ({ type: "opened", rows, first: run && asked, given, reply }));
     posted?.readBy(loop);
     if (agent.thread.firstSeq > 0) await loop.readAhead(explainNext);

@@ -214,7 +214,7 @@ interface AttemptResult {
 async function runAttempt(attempt: Attempt, hasBegun: boolean): Promise<AttemptResult> {
   const { call, tool, limits } = attempt;
   const generated = new GeneratorOutput();
-  let executed = false;
+  let phase: "before" | "running" | "over" = "before";
   let input: unknown;
   const work = async (
     signal: AbortSignal,
@@ -224,11 +224,16 @@ async function runAttempt(attempt: Attempt, hasBegun: boolean): Promise<AttemptR
     const { hold } = attempt;
     if (!hold.isHeld() && !(await hold.ensure())) return { refused: abortedAnswer(call.name, hasBegun) };
     signal.throwIfAborted();
-    executed = true;
+    phase = "running";
     input = checked.input;
-    return { output: await execute(attempt, input, signal, generated) };
+    try {
+      return { output: await execute(attempt, input, signal, generated, () => phase === "over") };
+    } finally {
+      phase = "over"; // a part that is written later would be shown after the end of the call, and not be stored
+    }
   };
   const result = await runLimited(work, limits);
+  const executed = (phase as string) !== "before"; // `work` has changed it
   const { last } = generated;
   switch (result.type) {
     case "value": {
@@ -284,8 +289,8 @@ async function execute(
   input: unknown,
   signal: AbortSignal,
   generated: GeneratorOutput,
+  isOver: () => boolean,
 ) {
-  const over = new AbortController();
   const given: Omit<ToolOptions, "messages"> = {
     context,
     experimental_context: context,
@@ -297,16 +302,12 @@ async function execute(
     question: answered?.question,
     write: (part) => {
       const checked = dataPart(part, maxResultBytes);
-      if (!signal.aborted && !over.signal.aborted) ignoreErrorsOf(onData)(checked);
+      if (!signal.aborted && !isOver()) ignoreErrorsOf(onData)(checked);
     },
   };
   const options = lazyField(given, "messages", () => modelMessages(messages)); // made only for tools that read them
-  try {
-    const output = await tool.execute?.(input as never, options as never); // validated by its schema
-    return isAsyncIterable(output) ? await generated.read(output, signal, limits.ports, onValue) : output;
-  } finally {
-    over.abort(); // a part that comes later would be shown after the end of the call, and not be stored
-  }
+  const output = await tool.execute?.(input as never, options as never); // validated by its schema
+  return isAsyncIterable(output) ? generated.read(output, signal, limits.ports, onValue) : output;
 }
 
 /** A part for the page, as JSON. Throws if it is invalid, so that the tool can correct it. */

@@ -114,7 +114,7 @@ export function isListed(id: string): boolean {
 /** A request that waits for people only is looked at again after a year. */
 const FAR_MS = 365 * 24 * 3_600_000;
 
-/** What a host would write for the open request of a thread that is saved: when it is due, and its calls that wait. */
+/** The schedule that a host would write for the open request of a saved thread: when it is due, and its calls that wait. */
 export function scheduleOfSaved(thread: Thread, clock: () => number): Pick<AppendOptions, "next" | "waiting"> {
   const { status } = thread.metadata;
   const isWaiting = status === "waiting";
