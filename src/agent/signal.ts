@@ -245,6 +245,8 @@ export type Signal =
       readonly callId: string;
       readonly toolCallId: string;
       readonly outcome: ToolOutcome;
+      /** The call has begun in an earlier process, and this one has no such tool. Default false. */
+      readonly isGone?: boolean;
     } & CallWork)
   /** Results of calls that are committed together, in their order. */
   | { readonly type: "results"; readonly results: readonly ResultSignal[] }

@@ -126,9 +126,21 @@ export function usageOf({ usage, usageByModel }: Run): RequestUsage {
   return { usage, usageByModel };
 }
 
-/** A synthetic error result, to close a call that has no result. */
-export function errorOutcome(type: string, message: string): { readonly content: string; readonly isError: true } {
-  return { content: JSON.stringify({ error: { type, message } }), isError: true };
+/** A synthetic error result, to close a call that has no result. `answer`: to the question of its tool. */
+export function errorOutcome(
+  type: string,
+  message: string,
+  answer?: JsonValue,
+): { readonly content: string; readonly isError: true } {
+  return { content: JSON.stringify({ error: { type, message, answer } }), isError: true };
+}
+
+const INTERRUPTED =
+  "The call was interrupted and its outcome is unknown: it may have run. Check before you call it again.";
+
+/** `answer`: without its tool, only the model can use the answer that the call got. */
+export function interruptedOutcome(answer: JsonValue | undefined): ToolOutcome {
+  return errorOutcome("interrupted", INTERRUPTED, answer);
 }
 
 /** The result of a call that had not run when the request was stopped. */

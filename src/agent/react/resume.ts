@@ -19,9 +19,9 @@ import {
   completeRequest,
   emitInterrupted,
   emitResults,
-  errorOutcome,
   failRequest,
   finishRun,
+  interruptedOutcome,
   WAITED_FOR_ANSWER,
   waitedFor,
 } from "./finish.ts";
@@ -38,11 +38,6 @@ import {
   endIfIdle,
   executeCall,
 } from "./tools.ts";
-
-const INTERRUPTED = errorOutcome(
-  "interrupted",
-  "The call was interrupted and its outcome is unknown: it may have run. Check before you call it again.",
-);
 
 /** Resumes the open run in the log, or closes it. Does nothing when this process already runs it. */
 export function handleResume(
@@ -225,6 +220,7 @@ function decisionOn(
 }
 
 function closeInterrupted(step: Step, run: Run, open: OpenCall): Step {
-  const closed = commitEntries(step, resultEntry(run, open, INTERRUPTED));
+  const isGone = step.agent.settings.traits[open.call.name] === undefined;
+  const closed = commitEntries(step, resultEntry(run, open, interruptedOutcome(isGone ? open.answer : undefined)));
   return continueAfterResult(emitInterrupted(closed, run, open), run);
 }

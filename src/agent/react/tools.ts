@@ -35,6 +35,7 @@ import {
 import {
   committedOutcome,
   completeRequest,
+  emitInterrupted,
   emitResults,
   endRequest,
   errorOutcome,
@@ -57,7 +58,7 @@ type SignalOfType<Type extends Signal["type"]> = Extract<Signal, { type: Type }>
 /** Commits a tool's result at once. Events are emitted in the order of the calls. */
 export function handleToolResult(
   agent: ReactAgent,
-  { callId, toolCallId, outcome, ...work }: SignalOfType<"tool_result">,
+  { callId, toolCallId, outcome, isGone, ...work }: SignalOfType<"tool_result">,
 ): Step {
   const { run } = agent.state;
   if (run === undefined || callId !== run.callId) return unchanged(agent);
@@ -65,7 +66,8 @@ export function handleToolResult(
   const open = findOpenCall(run, toolCallId);
   if (open === undefined) return endIfIdle(step, run); // another writer has already answered it
   const entry = resultEntry(run, open, isSecondHandoff(run, outcome) ? HANDED_ON : outcome, work);
-  return continueAfterResult(commitEntries(step, entry), run);
+  const next = commitEntries(step, entry);
+  return continueAfterResult(isGone ? emitInterrupted(next, run, open) : next, run);
 }
 
 const HANDED_ON = errorOutcome("skipped", "The call has no effect: another call has handed the conversation over.");

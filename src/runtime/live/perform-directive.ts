@@ -40,7 +40,7 @@ export function performDirective(decision: Decision, directive: Directive, rest:
     case "summarize":
       return begin(opened, directive);
     case "emit":
-      return emitEvent(opened, directive.requestId, directive.event, directive.iteration);
+      return emitEvent(opened, directive.requestId, directive.event, directive.iteration, moment);
     case "checkpoint":
       return mintToken(opened, directive, rest);
     case "defer":
@@ -156,12 +156,23 @@ function isCurrent(live: Live, requestId: string): boolean {
 
 const TERMINAL: ReadonlySet<EventDraft["kind"]> = new Set(["request_completed", "request_failed", "request_cancelled"]);
 
-function emitEvent(decision: Decision, requestId: string, given: EventDraft, iteration: number): Decision {
+function emitEvent(
+  decision: Decision,
+  requestId: string,
+  given: EventDraft,
+  iteration: number,
+  { threadId }: Moment,
+): Decision {
   const request = currentRequest(decision.live);
   if (request?.id !== requestId) return decision;
   const event = withObject(request, given);
   const emitted = effects(decision, { type: "emit", event, iteration });
   if (event.kind === "request_started") return emitUnresolved(emitted, iteration);
+  if (event.kind === "tool_interrupted" && decision.live.agent.settings.traits[event.toolName] === undefined) {
+    const { toolCallId, toolName } = event;
+    const message = `Thread ${threadId}: the call ${toolCallId} of ${toolName} may have run, and this process has no such tool.`;
+    return effects(emitted, { type: "warn", message });
+  }
   return TERMINAL.has(event.kind) ? updateRequest(emitted, { hasEmittedEnd: true }) : emitted;
 }
 

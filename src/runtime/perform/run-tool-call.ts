@@ -1,6 +1,7 @@
 import type { GuardVerdict } from "../../agent/definition/config.ts";
 import type { AnyTool, ToolDataPart } from "../../agent/definition/tool.ts";
 import type { ToolExec } from "../../agent/directive.ts";
+import { interruptedOutcome } from "../../agent/react/finish.ts";
 import { mayBeDenied } from "../../agent/react/permission-rules.ts";
 import type { CallWork, Signal, ToolOutcome } from "../../agent/signal.ts";
 import { ignoreRejection } from "../../thread/errors.ts";
@@ -85,6 +86,10 @@ async function executed(scene: Scene, directive: ToolExec, request: LiveRequest)
   const tool = toolOf(scene, call);
   if (!(await mayStart(scene, request))) return result(scene, directive, notRun(directive));
   const waits = { callId, toolCallId: call.id };
+  if (tool === undefined && (directive.answered ?? directive.again)) {
+    const outcome = interruptedOutcome(directive.answered?.answer);
+    return { signal: { type: "tool_result", ...waits, isGone: true, outcome, ...scene.worked() } };
+  }
   if (tool !== undefined && !approved) {
     const before = await beforehand(scene, directive, tool, request);
     if (before === "approval" || before === "guard") {

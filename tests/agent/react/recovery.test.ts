@@ -77,6 +77,25 @@ describe("a process that finds a request under way", () => {
       );
   });
 
+  test("closes a call whose tool is gone with the answer that it may have got", () => {
+    const of = { callId: "call_1", toolCallId: "t" } as const;
+    const asked = calling("look").given([{ type: "question_asked", ...of, question: "Sure?" }]);
+    const answered = asked.when({ type: "answer_question", toolCallId: "t", answer: "yes" });
+    const gone = specify({ ...CALCULATOR, traits: {} });
+    gone
+      .given(left(answered.agent))
+      .when(resume)
+      .then([{ payload: { ...UNKNOWN.payload, content: expect.stringContaining('"answer":"yes"') } }]);
+    gone
+      .given(left(asked.when({ type: "notice" }).agent))
+      .given([resume, { type: "answer_question", toolCallId: "t", answer: "no" }])
+      .when({ type: "tool_result", ...of, isGone: true, outcome: { content: "gone", isError: true } })
+      .then(
+        [{ payload: { content: "gone" } }],
+        [{ type: "emit", event: { ...INTERRUPTED, toolName: "look" } }, { type: "emit" }, { type: "llm_stream" }],
+      );
+  });
+
   test("says at once that a call may have run, also where a call before it still waits", () => {
     const calls = [
       { id: "p", name: "pay" },

@@ -1,4 +1,4 @@
-import { type AgentRequest, AgentServer, jsonSchema, react, resumeTokens, type ThreadStore } from "heddle";
+import { type AgentRequest, AgentServer, jsonSchema, react, resumeTokens, suspend, type ThreadStore } from "heddle";
 import { faultStore } from "heddle/testing";
 import { describe, expect, test } from "vitest";
 import { ASK, agentOf, anything, careful, house, PAY, realTime, SECRET } from "./support/hosts.ts";
@@ -375,3 +375,31 @@ describe("a call that waits while its tool is changed by a deploy", () => {
     expect([ran, result]).toEqual([[], expect.stringContaining("tool_unknown")]);
   });
 });
+
+test.each(["the holder", "another process"])(
+  "a call that has asked, and whose tool is gone after a deploy, is closed as interrupted with the answer that %s took",
+  async (place) => {
+    const { host, end, store, warnings } = await house();
+    const book = { inputSchema: anything, repeatable: true, execute: () => suspend({ confirm: true }) };
+    const old = host({ agent: agentOf([{ calls: [{ id: "c1", name: "book" }] }], { tools: { book } }), idleMs: 0 });
+    await comesToWait(await end(old.ask("thread_1", "Book")));
+    await end(old.stop());
+    const next = host({ agent: agentOf(["Done."], { tools: { reserve: { ...book, execute: () => "new" } } }) });
+    const request = await end(next.resume("thread_1"));
+    const kinds: string[] = [];
+    const reading = (async () => {
+      for await (const { kind } of request?.events() ?? []) kinds.push(kind);
+    })();
+    const writer = place === "the holder" ? next : host({ agent: agentOf([]) });
+    await end(writer.answer("thread_1", "c1", { status: "confirmed" }));
+    await end(reading);
+    const [result] = (await store.load("thread_1"))?.filterByRef("toolCallId", "c1").slice(-1) ?? [];
+    const message = expect.stringContaining("may have run");
+    const error = { type: "interrupted", message, answer: { status: "confirmed" } };
+    expect(JSON.parse(String(result?.payload["content"]))).toEqual({ error });
+    expect(kinds.filter((kind) => kind.startsWith("tool_"))).toEqual(["tool_interrupted", "tool_completed"]);
+    expect(warnings).toContainEqual(expect.stringMatching(/thread_1.*c1.*book.*may have run/));
+    await end(writer.stop());
+    await end(next.stop());
+  },
+);
