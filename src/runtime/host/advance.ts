@@ -8,8 +8,8 @@ import { inTime } from "../time-limits.ts";
 export interface Scheduler {
   /**
    * Has `host.advance(threadId)` called at this time, at least once. Called after the commit that made the time, in milliseconds
-   * since 1970 by the clock of this process. A request that begins is due at once, because its process may die. An error that it
-   * throws is a warning.
+   * since 1970 by the clock of this process. A request that begins is due at once, because its process may die. So is a thread
+   * that another thread has sent a command. An error that it throws is a warning.
    */
   readonly wake: (threadId: string, at: number) => void | Promise<void>;
 }
@@ -21,7 +21,7 @@ export interface AdvanceOptions {
 }
 
 /**
- * The state of a thread after `advance`. `idle`: it waits for commands or for people. `waiting`: the next thing is due at
+ * The state of a thread after `advance`. `idle`: it waits for commands, people or other agents. `waiting`: the next thing is due at
  * `until`, in milliseconds since 1970. `more`: call `advance` again.
  */
 export type Advanced =
@@ -50,20 +50,29 @@ export async function advanceLoop(
   for (;;) {
     loop.post(...CLOCKS); // timers may be late
     await loop.scene.rest();
-    const running = loop.current?.state === "running" ? loop.current : undefined;
+    // A request whose calls wait for other agents is running for those who watch it. Their ends are commands.
+    const isAtRest = (): boolean => loop.live.request?.phase !== "running";
+    const running = isAtRest() ? undefined : loop.current;
     const isAsking = loop.live.isAsking && loop.live.stopping === undefined;
     if (running !== undefined || isAsking) {
-      const rest = running?.settled() ?? loop.nextAsk();
+      const rest = running?.until(isAtRest) ?? loop.nextAsk();
       if (untilMs === Number.POSITIVE_INFINITY) await rest;
       else if (!(await inTime(ports, Math.max(0, untilMs + offMs - ports.clock()), rest))) return { state: "more" };
       continue;
     }
     // Nothing was due: another process may have left a time that holds no longer.
-    if (loop.agent.thread.rev === rev) await reschedule(loop);
+    if (loop.agent.thread.rev === rev) await Promise.all([reschedule(loop), wakeParent(loop)]);
     const until = dueTime(loop.live);
     if (until === undefined) return { state: "idle" };
     return until > ports.clock() ? { state: "waiting", until: until - offMs } : { state: "more" };
   }
+}
+
+/** The process that has ended the request of a child may have died before it woke the parent. */
+async function wakeParent({ agent, options }: Loop): Promise<void> {
+  const { parent } = agent.state.last?.run.options ?? {};
+  if (parent !== undefined && (await options.store.pending(parent.threadId)).length > 0)
+    options.sent?.(parent.threadId, undefined, undefined);
 }
 
 /** A thread that another process holds is looked at again after this time, at the latest. */

@@ -282,6 +282,7 @@ export class LiveThreads<Agent extends AnyAgent> {
 
   /** A thread got a command of `from`: it starts, or reads its inbox again. If that fails now, it is tried again later. */
   async #deliver(threadId: string, agent: string | undefined, context: unknown, from: string): Promise<void> {
+    this.#due.committed(threadId, this.#ports.clock()); // this host may stop before the thread has begun
     if (this.isStopped) return;
     const start = { claimWaitMs: 0, agent, context } as Start<Agent>; // the context is that of the parent
     try {
@@ -289,8 +290,7 @@ export class LiveThreads<Agent extends AnyAgent> {
       await this.use(threadId, taken, start);
     } catch (error) {
       if (this.isStopped || isOfAnotherHost(error)) return;
-      const { leaseTtlMs = LEASE_TTL_MS } = this.#options;
-      this.#due.setEarlier(threadId, this.#ports.clock() + leaseTtlMs);
+      this.#due.setEarlier(threadId, this.#ports.clock() + (this.#options.leaseTtlMs ?? LEASE_TTL_MS));
     }
   }
 

@@ -177,11 +177,18 @@ export class LiveRequest implements AgentRequest {
     this.reject(error);
   }
 
+  /** Resolves when the request is done, or `isOver` is true at a turn or after an event. */
+  async until(isOver: () => boolean): Promise<void> {
+    for await (const _event of this.#log.iterate(isOver));
+  }
+
+  /** Wakes the readers also in the same state: its calls may be those of other agents now. */
   turn(state: Exclude<RequestState, "done">): void {
-    if (this.#state === "done" || this.#state === state) return;
+    if (this.#state === "done") return;
+    const isSame = this.#state === state;
     this.#state = state;
     if (state === "waiting") this.#rest.resolve(state);
-    else this.#rest = Promise.withResolvers();
+    else if (!isSame) this.#rest = Promise.withResolvers();
     this.#log.wake();
   }
 

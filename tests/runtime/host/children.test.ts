@@ -4,8 +4,8 @@ import { faultStore, type ScriptedStep } from "heddle/testing";
 import { describe, expect, test } from "vitest";
 import type { ChildThread } from "../../../src/agent/react/state.ts";
 import { childStories } from "./support/child-stories.ts";
-import { logOf, resultsIn } from "./support/family.ts";
-import { agentOf, careful, house, PAY } from "./support/hosts.ts";
+import { childrenOf, logOf, resultsIn } from "./support/family.ts";
+import { agentOf, anything, careful, house, PAY } from "./support/hosts.ts";
 
 childStories("in memory", () => undefined);
 
@@ -166,3 +166,58 @@ describe("a child that cannot answer any more", () => {
     },
   );
 });
+
+test("a parent whose agent works, or waits for a person, has nothing due, and the end of the child wakes it", async () => {
+  const { host: make, end, store } = await house();
+  const woken: string[] = [];
+  const scheduler = { wake: (threadId: string) => void woken.push(threadId) };
+  const paid = Promise.withResolvers<string>();
+  const pay = { inputSchema: anything, needsApproval: true, execute: () => paid.promise };
+  const payer = agentOf([PAY, "Paid."], { name: "payer", tools: { pay } });
+  const tools = { pay: agentTool(payer, { description: "Pays" }) };
+  const call = { calls: [{ id: "call_1", name: "pay", arguments: { task: "Pay." } }] };
+  const host = make({ agent: agentOf([call, "Done."], { tools }), scheduler });
+  const request = await end(host.ask("thread_1", "Go."));
+  expect(await end(host.advance("thread_1"))).toEqual({ state: "idle" });
+  const [child = ""] = await childrenOf(store);
+  expect(await end(host.advance(child))).toEqual({ state: "idle" });
+  await end(host.approve(child, "call_p"));
+  expect(await end(host.advance("thread_1"))).toEqual({ state: "idle" }); // while the child runs
+  paid.resolve("paid");
+  expect([request.state, woken.splice(0).includes(child)]).toEqual(["running", true]);
+  expect(await end(host.advance(child))).toEqual({ state: "idle" });
+  expect(woken).toContain("thread_1");
+  expect(await end(host.advance("thread_1"))).toEqual({ state: "idle" });
+  expect((await end(request.result)).text).toBe("Done.");
+  await end(host.stop());
+});
+
+test.each(["is stopped", "has died"])(
+  "a parent is woken where the process of its child %s at the end of the child",
+  async (how) => {
+    const { host: make, end, store } = await house();
+    const woken: string[] = [];
+    const scheduler = { wake: (threadId: string) => void woken.push(threadId) };
+    const researcher = agentOf([{ hang: true }], { name: "researcher" });
+    const tools = { ask: agentTool(researcher, { description: "Asks" }) };
+    const call = { calls: [{ id: "call_1", name: "ask", arguments: { task: "x" } }] };
+    const lead = (script: Parameters<typeof agentOf>[0]) => agentOf(script, { name: "lead", tools });
+    const first = make({ agent: lead([call]) });
+    await end(first.ask("thread_1", "Go."));
+    await expect.poll(() => end(childrenOf(store))).toHaveLength(1);
+    await end(first.stop({ graceMs: 0 }));
+    const [child = ""] = await childrenOf(store);
+    const second = make({ agent: agentOf(["42"], { name: "researcher" }), ...(how === "is stopped" && { scheduler }) });
+    await end(second.advance(child));
+    await end(second.stop({ graceMs: 0 }));
+    const third = make({ agent: lead(["It is 42."]), scheduler });
+    if (how === "has died") expect(await end(third.advance(child))).toEqual({ state: "idle" }); // the engine calls again
+    expect(woken).toContain("thread_1");
+    expect(await end(third.advance("thread_1"))).toEqual({ state: "idle" });
+    expect((await store.load("thread_1"))?.metadata["status"]).toBe("completed");
+    woken.splice(0);
+    await end(third.advance(child));
+    expect(woken).not.toContain("thread_1");
+    await end(third.stop());
+  },
+);
