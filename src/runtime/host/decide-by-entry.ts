@@ -50,7 +50,8 @@ export async function decideByEntry(place: Elsewhere, decision: Decision): Promi
     const { run } = before.state;
     const isOf = run !== undefined && (requestId === undefined || run.requestId === requestId);
     const decided = isOf ? await decidedBy(place, before, run, decision) : undefined;
-    if (decided === undefined) throw notWaiting(before, { toolCallId: decision.toolCallId, requestId });
+    const type = "output" in decision ? "answer" : "approve";
+    if (decided === undefined) throw notWaiting(before, { type, toolCallId: decision.toolCallId, requestId });
     try {
       // The status is written too: if the holder has died, `recover` has to find the thread.
       const { agent: after } = decided;

@@ -5,13 +5,24 @@ import type { JsonObject } from "../../thread/json.ts";
 import { RequestError } from "../request/request-error.ts";
 
 /** The error of a decision or an answer that no call waits for. It says why. */
-export function notWaiting(agent: ReactAgent, { toolCallId, requestId }: Wanted): RequestError {
+export function notWaiting(agent: ReactAgent, wanted: Wanted): RequestError {
+  const { toolCallId, requestId } = wanted;
   const isOther = requestId !== undefined && requestId !== agent.state.run?.requestId;
   const message = isOther ? `The request ${requestId} is not open.` : reasonOf(agent, toolCallId);
-  return new RequestError({ code: "not_waiting", message });
+  return new RequestError({ code: "not_waiting", retryable: !isOther && isEarly(agent, wanted), message });
+}
+
+/** The call runs, and may wait later: a system outside may answer before the question of the tool is stored. */
+function isEarly({ thread, state }: ReactAgent, { type, toolCallId: id }: Wanted): boolean {
+  const { status } = state.run?.calls.find(({ call }) => call.id === id) ?? {};
+  if (status !== "started" && status !== "approved") return status === "open";
+  const wasAnswered = thread.filterByRef("toolCallId", id, { partial: true }).at(-1)?.kind === "question_answered";
+  return type.startsWith("answer") && !wasAnswered;
 }
 
 interface Wanted {
+  /** `answer`, or a decision. */
+  readonly type: string;
   readonly toolCallId: string;
   readonly requestId?: string | undefined;
 }

@@ -1,3 +1,5 @@
+import { AgentHost, defineAgent, suspend, type ToolOptions } from "heddle";
+import { scriptedModel } from "heddle/testing";
 import { describe, expect, test } from "vitest";
 import { anything, eventsOf, expectWhole, failureOf, proveAll, stage, told } from "../support/stage.ts";
 
@@ -262,6 +264,42 @@ describe("the message of not_waiting says", () => {
     expect(error.message).toContain(
       "and runs. If its tool asks a question, answer it after the event answer_requested.",
     );
+    expect([error.retryable, (await failureOf(on.end(server.approve("call_1")))).retryable]).toEqual([true, false]);
     await on.end(server.stop({ graceMs: 0 }));
   });
+
+  test.each(["this process", "another process"])(
+    "that an answer comes too early, and may be sent again, in %s",
+    async (place) => {
+      const on = await stage();
+      const asks = Promise.withResolvers<void>();
+      const execute = async (_: unknown, { answer }: ToolOptions) =>
+        answer ?? asks.promise.then(() => suspend("Sure?"));
+      const definition = { tools: { pay: { inputSchema: anything, execute } } };
+      const server = await on.start({ script, ...definition });
+      const request = await on.end(server.ask("Pay."));
+      await on.settled();
+      const other = AgentHost.create({
+        agent: defineAgent({ ...definition, model: scriptedModel([]) }),
+        store: on.store,
+        ports: on.ports,
+      });
+      const answer = (): Promise<unknown> =>
+        place === "this process" ? server.answer("call_1", "yes") : other.answer(on.threadId, "call_1", "yes");
+      const early = await failureOf(on.end(answer()));
+      expect([early.code, early.retryable, early.message]).toEqual([
+        "not_waiting",
+        true,
+        expect.stringContaining("not wait yet"),
+      ]);
+      asks.resolve();
+      await on.settled();
+      await on.end(answer());
+      await on.end(request.result);
+      const late = await failureOf(on.end(answer()));
+      expect([late.code, late.retryable]).toEqual(["not_waiting", false]);
+      await on.end(other.stop());
+      await on.end(server.stop());
+    },
+  );
 });
