@@ -346,10 +346,14 @@ export type Signal =
   | { readonly type: "fail"; readonly failure: Failure }
   /** The deadline of the run may be over. */
   | { readonly type: "deadline" }
-  /** The server stops; another process resumes the request. `begun` lists the calls that have started. `call`: the model call that is cut. */
+  /**
+   * The server stops; another process resumes the request. `begun` lists the calls that have started. `isCut`: a model call
+   * runs. `call`: what it has used.
+   */
   | {
       readonly type: "hand_over";
       readonly begun: readonly string[];
+      readonly isCut?: boolean;
       readonly call?: Pick<CallRecord, "model" | "usage"> | undefined;
       readonly workedMs?: number;
     }

@@ -119,8 +119,8 @@ export type NotePayload = InLane & {
   readonly runId?: string;
   /** The request started again: the number of the attempt. */
   readonly attempt?: number;
-  /** A server stopped during the request: the calls that had started. `call` is the record of the model call that was cut. */
-  readonly handedOver?: { readonly begun: readonly string[] };
+  /** A server stopped during the request: the calls that had started, and whether a model call was cut. `call` is its record. */
+  readonly handedOver?: { readonly begun: readonly string[]; readonly cut?: true };
   /** A model call failed and is made again: its id, the code of the failure, and the next model if another one is called. */
   readonly retried?: { readonly callId: string; readonly code: string; readonly model?: string };
   /** An answer of the lane was cut: the model is shown its first characters. The newest cut of an answer counts. */

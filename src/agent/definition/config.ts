@@ -343,7 +343,8 @@ export interface AgentConfig<
   readonly recover?: "resume" | "fail" | undefined;
   /**
    * The most attempts of a request, the first included. A crash during its work starts another attempt. After the last one it
-   * fails with `attempts_exhausted`. Stopping a server does not count as an attempt. Default 5.
+   * fails with `attempts_exhausted`. So does a request that was stopped as often in one model call. Other stops do not count.
+   * Default 5.
    */
   readonly maxAttempts?: number | undefined;
 }

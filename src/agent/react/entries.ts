@@ -301,18 +301,17 @@ export function attemptEntry(run: Run, attempt: number): EntryInput {
   return { kind: "note", payload: { contextRef: run.lane, attempt }, refs: runRefs(run) };
 }
 
-/** The server stops during the request. Lists the calls that have started, for the server that resumes it, and the usage of a cut one. */
+/**
+ * The server stops during the request. Lists the calls that have started, for the server that resumes it, and says whether a
+ * model call was cut, and what it has used.
+ */
 export function handedOverEntry(
   run: Run,
-  { begun, call: cut, workedMs }: Omit<Extract<Signal, { type: "hand_over" }>, "type">,
+  { begun, isCut, call: cut, workedMs }: Omit<Extract<Signal, { type: "hand_over" }>, "type">,
 ): EntryInput {
   const call = cut && { ...cut, finishReason: "error" };
-  const payload = {
-    contextRef: run.lane,
-    handedOver: { begun: [...begun] },
-    ...(call && { call }),
-    ...worked(workedMs),
-  };
+  const handedOver = { begun: [...begun], ...(isCut && { cut: true }) };
+  const payload = { contextRef: run.lane, handedOver, ...(call && { call }), ...worked(workedMs) };
   return { kind: "note", payload: json(payload), refs: runRefs(run) };
 }
 

@@ -1,3 +1,4 @@
+import { isPlainObject, type JsonObject } from "../../thread/json.ts";
 import type { EventData } from "../event.ts";
 import type { Failure, Signal } from "../signal.ts";
 import {
@@ -61,7 +62,7 @@ export function handleResume(
   const isInterrupted = hadWork && !continued && run.handedOver === undefined;
   if (isInterrupted && recover === "fail") return failRequest(taken, run, REQUEST_INTERRUPTED);
   const attempt = run.attempt + (isInterrupted ? 1 : 0);
-  const spent = hadWork ? (timeLimitFailure(agent, run) ?? attemptsFailure(agent, attempt)) : undefined;
+  const spent = hadWork ? (timeLimitFailure(agent, run) ?? attemptsFailure(agent, run, attempt)) : undefined;
   if (spent !== undefined) return failRequest(taken, run, spent);
   const isCounted = isInterrupted && agent.settings.maxAttempts !== undefined;
   // Write a note, so that a crash from here on counts as an interruption even if nothing else is written before it. The
@@ -86,11 +87,25 @@ export const REQUEST_INTERRUPTED: Failure = {
   message: "The process ended while the request was running. Ask again.",
 };
 
-/** Limits the attempts, so that a request that crashes its process is not resumed forever. */
-function attemptsFailure({ settings: { maxAttempts } }: ReactAgent, attempt: number): Failure | undefined {
-  if (maxAttempts === undefined || attempt <= maxAttempts) return undefined;
-  const message = `The process ended in each of ${maxAttempts} attempts of the request. See what ends it, or raise maxAttempts, and ask again.`;
-  return { code: "attempts_exhausted", message };
+/** Limits the attempts, so that a request that crashes its process, or a call that each stop cuts, is not repeated forever. */
+function attemptsFailure(agent: ReactAgent, run: Run, attempt: number): Failure | undefined {
+  const { maxAttempts = Number.POSITIVE_INFINITY } = agent.settings;
+  const isCut = run.handedOver !== undefined && cutsOf(agent, run) >= maxAttempts;
+  if (attempt <= maxAttempts && !isCut) return undefined;
+  const what = isCut
+    ? `A model call was cut by a stop of its process ${maxAttempts} times. Give the process more time`
+    : `The process ended in each of ${maxAttempts} attempts of the request. See what ends it`;
+  return { code: "attempts_exhausted", message: `${what}, or raise maxAttempts, and ask again.` };
+}
+
+/** How often stops have cut the call that is next. Each answer is progress. */
+function cutsOf({ thread }: ReactAgent, { requestId }: Run): number {
+  const payloads = thread
+    .filterByRef("requestId", requestId, { partial: true })
+    .map(({ payload }) => payload as JsonObject); // payloads are JSON
+  const answer = payloads.findLastIndex(({ role }) => role === "assistant");
+  return payloads.slice(answer + 1).filter(({ handedOver }) => isPlainObject(handedOver) && handedOver["cut"] === true)
+    .length;
 }
 
 /** Other writers have appended entries: performs their decisions and uses their answers. */

@@ -91,8 +91,12 @@ function decide(decision: Decision, signal: LiveSignal, moment: Moment): Decisio
       if (of.commandId !== undefined && !inbox.has(of.commandId)) return decision; // another process has done it
       return startWork(decision, (id) => ({ type: "start", id, directive: { type: "report_end", ...of } }));
     }
-    case "begun":
-      return update(decision, { begun: [...live.begun, signal.toolCallId] });
+    case "begun": {
+      const { toolCallId } = signal;
+      if (toolCallId === undefined)
+        return update(decision, { lastCall: live.lastCall && { ...live.lastCall, isSent: true } });
+      return update(decision, { begun: [...live.begun, toolCallId] });
+    }
     case "opened":
       return opened(decision, signal, moment.threadId);
     case "ask":

@@ -226,6 +226,8 @@ interface LastCall {
   readonly agent: ReactAgent;
   /** It waits for the time of its retry. */
   readonly waits: boolean;
+  /** The provider has the request. */
+  readonly isSent?: boolean;
 }
 
 /** A live thread as a value. Decisions depend only on this value and the log. */

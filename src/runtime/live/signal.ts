@@ -39,8 +39,8 @@ export type LiveSignal =
     }
   /** The end of a request is stored: call `onRequestEnd`. */
   | { readonly type: "ended"; readonly requestId: string; readonly commandId: string | undefined }
-  /** A tool call starts to run. */
-  | { readonly type: "begun"; readonly toolCallId: string }
+  /** A tool call starts to run. Without an id: the model call was sent. */
+  | { readonly type: "begun"; readonly toolCallId: string | undefined }
   | { readonly type: "ask"; readonly ask: QueuedAsk }
   /** Another process calls a method of the server of this thread. */
   | { readonly type: "call"; readonly commandId: string; readonly revision: number; readonly call: RemoteCall }

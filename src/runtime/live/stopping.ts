@@ -54,10 +54,12 @@ export function advanceStop(decision: Decision, hasSignals: boolean, moment: Mom
     ms: undefined,
   });
   if (broken !== undefined || agent.state.run === undefined) return closeLive(limited, false);
-  const { begun, request } = decision.live;
+  const { begun, request, lastCall } = decision.live;
+  const isCut = lastCall?.isSent && lastCall.directive.callId === agent.flight.call?.callId;
   // The result of a call that is cut now is dropped, so its usage is noted here.
   const call = work.some((id) => id === request?.call) ? moment.used?.() : undefined;
-  const signal = { type: "hand_over", begun, ...(call && { call }), ...workTime(request, moment) } as const;
+  const note = { ...(isCut && { isCut }), ...(call && { call }), ...workTime(request, moment) };
+  const signal = { type: "hand_over", begun, ...note } as const;
   return followedBy(limited, { type: "agent", signal });
 }
 

@@ -57,6 +57,7 @@ export async function callModel(
       const given = await inPlace(scene, request.abort.signal, model ?? directive.basis.model, async () => {
         await mayStart(scene, request); // the wait for a place may have been long
         started.sending(transformed);
+        scene.began();
         return started.within(() => ask(scene, directive, request, transformed, started));
       });
       started.answered(given, await costBy(scene, given.usage, request, model));

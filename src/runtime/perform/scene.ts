@@ -92,8 +92,8 @@ export interface Scene {
   readonly isClosed: (call: ToolExec) => boolean | "soon";
   /** Resolves when no entries are being written. */
   readonly rest: () => Promise<void>;
-  /** A tool call starts to run. */
-  readonly began: (toolCallId: string) => void;
+  /** A tool call starts to run. Without an id: the model call is sent. */
+  readonly began: (toolCallId?: string) => void;
   /** Passes each warning on once. */
   readonly warn: (message: string) => void;
   /** Called with each original error. It never throws. */

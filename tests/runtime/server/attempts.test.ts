@@ -104,20 +104,67 @@ describe("a request whose work ends its process", () => {
     expect((await on.log())[2]?.payload).toMatchObject({ attempt: 2 });
   });
 
-  test("counts no attempt where a server stops, where the request waits, or where a call was decided", async () => {
+  test("fails when stops have cut one model call as often as maxAttempts says, and an answer begins the count again", async () => {
     const on = await stage();
-    const { start, die } = processes(on);
-    const config = { script: [{ calls: [{ id: "p", name: "pay" }] }, { hang: true }], tools: { pay }, maxAttempts: 1 };
-    const first = await start({ ...config, script: [{ hang: true }] });
+    const long = { text: "word ".repeat(200), hang: true };
+    const config = { maxAttempts: 2, tools: { look: { inputSchema: anything, execute: () => "seen" } } };
+    const cut = async (script: Config["script"]) => {
+      const server = await on.start({ ...config, script: script ?? [] });
+      const { id } = server.request ?? (await on.end(server.ask("Write.")));
+      await on.settled();
+      await on.end(server.stop({ graceMs: 0 }));
+      return id;
+    };
+    const id = await cut([long]);
+    await cut([{ calls: [{ name: "look" }] }, long]); // an answer, then a call that is cut
+    await cut([{ hang: true }]); // also before its first word
+    const last = await on.start({ ...config, script: ["Never."] });
+    const { failure } = await failureOf(on.end(last.result(id)));
+    expect([failure?.code, failure?.message]).toEqual(["attempts_exhausted", expect.stringContaining("cut")]);
+    const cuts = (await on.log()).flatMap(({ payload }) => ("handedOver" in payload ? [payload.handedOver] : []));
+    expect(cuts).toEqual([1, 2, 3].map(() => ({ begun: [], cut: true })));
+    await on.end(last.stop());
+  });
+
+  test("counts no stop before a model call was sent: in a hook, or in the wait before a retry", async () => {
+    const on = await stage();
+    const down = { error: { status: 503 } };
+    const ways: readonly Config[] = [
+      { script: [down], modelRetryBackoffMs: 60_000 },
+      { script: ["Never."], transformRequest: () => new Promise<never>(() => undefined) },
+    ];
+    const first = await on.start({ ...ways[0], maxAttempts: 1 });
     const { id } = await on.end(first.ask("Go."));
     await on.settled();
-    for (let n = 0; n < 8; n++) {
-      await on.end(first.stop({ graceMs: 0 }));
-      const again = await start({ ...config, script: [{ hang: true }] });
+    await on.end(first.stop({ graceMs: 0 }));
+    for (const way of [...ways, ...ways]) {
+      const again = await on.start({ ...way, maxAttempts: 1 });
       expect(again.request?.id).toBe(id);
       await on.settled();
       await on.end(again.stop({ graceMs: 0 }));
     }
+    const last = await on.start({ script: ["Done."], maxAttempts: 1 });
+    expect((await on.end(last.result(id))).text).toBe("Done.");
+    await on.end(last.stop());
+  });
+
+  test("counts no attempt where a server stops in a tool, where the request waits, or where a call was decided", async () => {
+    const on = await stage();
+    const { start, die } = processes(on);
+    const look = { inputSchema: anything, repeatable: true, execute: () => new Promise<string>(() => undefined) };
+    const tools = { pay, look };
+    const config = { script: [{ calls: [{ id: "p", name: "pay" }] }, { hang: true }], tools, maxAttempts: 1 };
+    const first = await start({ ...config, script: [{ calls: [{ id: "l", name: "look" }] }] });
+    const { id } = await on.end(first.ask("Go."));
+    await on.settled();
+    await on.end(first.stop({ graceMs: 0 }));
+    for (let n = 0; n < 8; n++) {
+      const again = await start({ ...config, script: [] });
+      expect(again.request?.id).toBe(id);
+      await on.settled();
+      await on.end(again.stop({ graceMs: 0 }));
+    }
+    look.execute = async () => "seen";
     const waiting = await start(config);
     await on.end(waiting.request?.settled() ?? Promise.reject(new Error("none")));
     for (let n = 0; n < 8; n++) {
