@@ -1,3 +1,4 @@
+import { openCalls } from "../../agent/react/state.ts";
 import { ThreadHeldError } from "../../stores/errors.ts";
 import { dueTime } from "../live/schedule.ts";
 import type { Loop } from "../loop.ts";
@@ -63,6 +64,7 @@ export async function advanceLoop(
     // Nothing was due: another process may have left a time that holds no longer.
     if (loop.agent.thread.rev === rev) await Promise.all([reschedule(loop), wakeParent(loop)]);
     const until = dueTime(loop.live);
+    warnOfMissing(loop);
     if (until === undefined) return { state: "idle" };
     return until > ports.clock() ? { state: "waiting", until: until - offMs } : { state: "more" };
   }
@@ -73,6 +75,16 @@ async function wakeParent({ agent, options }: Loop): Promise<void> {
   const { parent } = agent.state.last?.run.options ?? {};
   if (parent !== undefined && (await options.store.pending(parent.threadId)).length > 0)
     options.sent?.(parent.threadId, undefined, undefined);
+}
+
+/** A parent whose agent a deploy has removed would wait without a word. */
+function warnOfMissing({ agent: { state }, options: { handOff, threadId, warnOnce } }: Loop): void {
+  for (const { child } of state.run === undefined ? [] : openCalls(state.run)) {
+    if (child === undefined || handOff?.serves(child.agent) !== false) continue;
+    const name = JSON.stringify(child.agent);
+    const ways = "Serve it, or free the request with steer and skip: true, or with cancel";
+    warnOnce(`Thread ${threadId}: a call waits for the agent ${name}, which this host does not serve. ${ways}.`);
+  }
 }
 
 /** A thread that another process holds is looked at again after this time, at the latest. */

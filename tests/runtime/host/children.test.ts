@@ -221,3 +221,23 @@ test.each(["is stopped", "has died"])(
     await end(third.stop());
   },
 );
+
+test("a parent whose agent a deploy has removed says so, and a steer that skips the call frees it", async () => {
+  const { host: make, end, warnings } = await house();
+  const cars = agentOf([PAY], { name: "cars", tools: { pay: { inputSchema: anything } } });
+  const tools = { cars: agentTool(cars, { description: "Books cars" }) };
+  const call = { calls: [{ id: "call_1", name: "cars", arguments: { task: "x" } }] };
+  const before = make({ agent: agentOf([call], { name: "lead", tools }) });
+  await end(before.ask("thread_1", "Go."));
+  await expect.poll(() => end(before.waiting("thread_1"))).toHaveLength(1);
+  expect(await end(before.advance("thread_1"))).toEqual({ state: "idle" });
+  expect(warnings).toEqual([]);
+  await end(before.stop());
+  const after = make({ agent: agentOf(["By train, then."], { name: "lead" }) });
+  expect(await end(after.advance("thread_1"))).toEqual({ state: "idle" });
+  expect(warnings).toEqual([expect.stringMatching(/thread_1.*"cars".*does not serve.*skip/)]);
+  const request = await end(after.resume("thread_1"));
+  await end(after.steer("thread_1", "Take the train.", { skip: true }));
+  expect((await end(request?.result ?? Promise.reject(new Error("none")))).text).toBe("By train, then.");
+  await end(after.stop());
+});
