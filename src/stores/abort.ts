@@ -55,7 +55,7 @@ export function abortableDriver(
     blobs: blobs && ((hashes) => read(() => blobs.call(driver, hashes, signal))), // a driver in JavaScript may lack it
     close: () => driver.close(),
     onChange: driver.onChange && ((wake) => driver.onChange?.(wake) ?? (() => {})),
-    changedThreads: changedThreads && ((after) => read(() => changedThreads.call(driver, after))),
+    changedThreads: changedThreads && ((after, inboxes) => read(() => changedThreads.call(driver, after, inboxes))),
     list: list && ((query) => read(() => list.call(driver, query, signal))),
     fields: fields && ((id) => read(() => fields.call(driver, id, signal))),
     waiting: waiting && ((query) => read(() => waiting.call(driver, query, signal))),

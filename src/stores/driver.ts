@@ -221,7 +221,7 @@ export interface FeedEpoch {
 export interface ThreadChanges {
   /** The threads with rows that were committed after the position. May name a thread twice, or one without new rows. */
   readonly threadIds: readonly string[];
-  /** All threads with pending commands, and those that were removed; may name others. Default: any thread may have some. */
+  /** The threads of `inboxes` with pending commands, and those that were removed; may name others. Default: any may have some. */
   readonly postedIds?: readonly string[] | undefined;
   /** Where the next look continues. Rows that this look could not see must lie behind it. */
   readonly position: string;
@@ -370,9 +370,10 @@ export interface StoreDriver {
   /**
    * Optional, for speed. The threads with new rows since a position, among them new forks and removed threads, and the new
    * position. Without a position: no threads. May leave out what was committed through this driver, since the store wakes its
-   * own watchers. Without this method each watcher reads its thread every `pollMs`.
+   * own watchers. `inboxes`: the threads whose commands are followed. Without this method each watcher reads its thread every
+   * `pollMs`.
    */
-  changedThreads?(after: string | undefined): Promise<ThreadChanges>;
+  changedThreads?(after: string | undefined, inboxes?: readonly string[]): Promise<ThreadChanges>;
 
   /** Optional, for speed. Returns up to `limit + 1` threads; the extra one shows that there is another page. */
   list?(query: ListQuery, signal?: AbortSignal): Promise<readonly NamedHead[]>;

@@ -307,12 +307,12 @@ export function memoryDriver(tenant: MemoryTenant, clock: Clock): StoreDriver {
       return { epoch: tenant.feedEpoch };
     },
 
-    async changedThreads(after) {
+    async changedThreads(after, followed) {
       const start = after === undefined ? log.length : Number(after);
       const threadIds = log.slice(start).map(({ threadId }) => threadId);
-      const postedIds = [...inboxes].flatMap(([threadId, { pending }]) => (pending.size > 0 ? [threadId] : []));
+      const postedIds = followed?.filter((threadId) => (inboxes.get(threadId)?.pending.size ?? 0) > 0);
       // The commands of a deleted thread are gone.
-      return { threadIds, postedIds: [...postedIds, ...threadIds], position: String(log.length) };
+      return { threadIds, postedIds: postedIds?.concat(threadIds), position: String(log.length) };
     },
 
     async heads(afterId, limit) {

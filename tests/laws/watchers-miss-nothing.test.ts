@@ -132,9 +132,9 @@ class SlowDriver {
           const changes = await sound.changes(after, limit);
           return canLag ? changes.filter(({ cursor }) => Number(cursor) < this.#settled) : changes;
         }),
-      changedThreads: (after) =>
+      changedThreads: (after, inboxes) =>
         slow(async () => {
-          const found = await sound.changedThreads?.(after);
+          const found = await sound.changedThreads?.(after, inboxes);
           if (found === undefined) throw new Error("the memory driver has changedThreads");
           return canLag ? { ...found, isFeedBehind: this.#settled < tenant.log.length } : found;
         }),

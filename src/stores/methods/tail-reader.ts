@@ -190,7 +190,7 @@ export class TailReader {
     const isComplete = !this.#isLost && this.#position !== undefined;
     this.#isLost = false;
     try {
-      this.#take(await this.#driver.changedThreads?.(this.#position), isComplete);
+      this.#take(await this.#driver.changedThreads?.(this.#position, [...this.#inboxes.keys()]), isComplete);
     } catch (error) {
       this.#position = undefined; // after a failover, positions of the lost server mean nothing
       this.#isLost = true;

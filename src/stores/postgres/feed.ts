@@ -74,7 +74,11 @@ interface ChangedThreadColumns {
  * The position is a snapshot. Rows that the previous snapshot could not see come from transactions that began after it or
  * were open in it. So an open transaction of another client delays no watcher, and no row is read twice.
  */
-export async function readChangedThreads(scope: Scope, after: string | undefined): Promise<ThreadChanges> {
+export async function readChangedThreads(
+  scope: Scope,
+  after: string | undefined,
+  inboxes?: readonly string[],
+): Promise<ThreadChanges> {
   const { sql, tables, tenant } = scope;
   const position = sql`${after ?? ""}::pg_snapshot`;
   const isNew = (table: Query) => [
@@ -104,7 +108,9 @@ export async function readChangedThreads(scope: Scope, after: string | undefined
     sql`${table}.tenant = ${tenant} and ${table}.xid >= pg_snapshot_xmin(pg_current_snapshot())`;
   const [found] = await sql<ChangedThreadColumns[]>`
     select pg_current_snapshot()::text as position, to_json(${ids} || i.items)::text as ids, to_json(array(
-      select distinct c.thread from ${tables.commands} c where c.tenant = ${tenant} and c.done_at is null
+      select inbox.thread from unnest(${inboxes ?? []}::text[]) as inbox (thread) where exists (
+        select from ${tables.commands} c where c.tenant = ${tenant} and c.thread = inbox.thread and c.done_at is null
+      )
     ) || i.items)::text as posted_ids, (
       exists (select from ${tables.entries} e where ${isWithheld(sql`e`)})
       or exists (select from ${tables.feedItems} f where ${isWithheld(sql`f`)})
@@ -113,7 +119,7 @@ export async function readChangedThreads(scope: Scope, after: string | undefined
   if (found === undefined) throw new Error("The look at the changes has no answer."); // a select without a table has one row
   return {
     threadIds: JSON.parse(found.ids) as readonly string[],
-    postedIds: JSON.parse(found.posted_ids) as readonly string[],
+    postedIds: inboxes && (JSON.parse(found.posted_ids) as readonly string[]),
     position: found.position,
     isFeedBehind: found.is_feed_behind,
   };

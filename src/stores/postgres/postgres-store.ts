@@ -126,10 +126,10 @@ function tenantDriver(database: SharedDatabase, tenant: string): PostgresDriver 
     rows: (threadId, range, signal) => read(signal, (scope) => readRows(scope, threadId, range)),
     changes: (after, limit, signal) => read(signal, (scope) => readChanges(scope, after, limit)),
     feedEpoch: (signal) => read(signal, readFeedEpoch),
-    changedThreads: (after) =>
+    changedThreads: (after, inboxes) =>
       database.read(tenant, async (scope, notifications) => {
         const isAnnounced = notifications.isListening; // read first: a commit after the look must be announced
-        return { ...(await readChangedThreads(scope, after)), isAnnounced };
+        return { ...(await readChangedThreads(scope, after, inboxes)), isAnnounced };
       }),
     heads: (afterId, limit, signal) => read(signal, (scope) => readHeads(scope, afterId, limit)),
     fields: (threadId, signal) => read(signal, (scope) => readFields(scope, threadId)),

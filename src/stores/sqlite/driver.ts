@@ -138,7 +138,7 @@ export function sqliteDriver(
     rows: (threadId, range) => retryBusy(() => history.rows(threadId, range)),
     changes: (after, limit) => retryBusy(() => feed.changes(after, limit)),
     feedEpoch: () => retryBusy(() => feed.epoch()),
-    changedThreads: (after) => feed.changedThreads(after),
+    changedThreads: (after, inboxes) => feed.changedThreads(after, inboxes),
     onChange: (wake) => changed.subscribe((change) => wake(...change)),
     heads: (afterId, limit) => retryBusy(() => history.heads(afterId, limit)),
     fields: (threadId) => retryBusy(() => threads.fields(threadId)),

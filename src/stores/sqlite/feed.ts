@@ -26,7 +26,9 @@ const CHANGED_THREADS = `
   SELECT DISTINCT t.id FROM entries e CROSS JOIN threads t ON t.key = e.thread
   WHERE e.pos > ? AND e.pos <= ? AND t.tenant = ?`;
 
-const POSTED_THREADS = "SELECT DISTINCT thread FROM commands WHERE tenant = ? AND done_at IS NULL";
+const POSTED_THREADS = `
+  SELECT value FROM json_each(?)
+  WHERE EXISTS (SELECT 1 FROM commands WHERE tenant = ? AND thread = value AND done_at IS NULL)`;
 
 /**
  * How far a reader of the feed is: the position of the last row, and of the last other item, such as a fork, after this row. 0 for none.
@@ -88,7 +90,7 @@ export class Feed {
    * Reads no table unless another connection has committed. The version is read first, so that the next look finds what
    * is committed after it.
    */
-  async changedThreads(after: string | undefined): Promise<ThreadChanges> {
+  async changedThreads(after: string | undefined, inboxes?: readonly string[]): Promise<ThreadChanges> {
     const version = this.#version();
     const last = this.#lastLook;
     if (after !== undefined && after === last?.position && version === last.version)
@@ -101,9 +103,11 @@ export class Feed {
     );
     const threadIds = await this.#threadsBetween(from[0], end[0], items);
     const position = `${end[0]}.${end[1]}`;
-    const posted = translateErrors(() => this.#postedThreads.all(this.#tenant));
+    const posted =
+      inboxes &&
+      translateErrors(() => this.#postedThreads.all(JSON.stringify(inboxes), this.#tenant)).map(([id]) => String(id));
     this.#lastLook = { version, position };
-    return { threadIds, postedIds: [...posted.map(([id]) => String(id)), ...items], position }; // a deleted one has none now
+    return { threadIds, postedIds: posted?.concat(items), position }; // a deleted one has no commands now
   }
 
   async #threadsBetween(after: number, end: number, items: readonly string[]): Promise<readonly string[]> {

@@ -14,9 +14,9 @@ type Wake = (threadIds?: readonly string[]) => void;
 function open(pollMs: number, changed: Partial<StoreDriver> = {}, { canLook = true, isAnnounced = false } = {}) {
   const tenant = new MemoryDatabase().tenant("t");
   const { changedThreads, ...sound } = memoryDriver(tenant, Date.now);
-  const look = async (after: string | undefined) => ({
+  const look = async (after: string | undefined, inboxes?: readonly string[]) => ({
     ...{ threadIds: [], position: "", isAnnounced },
-    ...(await changedThreads?.(after)),
+    ...(await changedThreads?.(after, inboxes)),
   });
   const calls = { rows: 0, changes: 0, looks: 0 };
   const driver: StoreDriver = {
@@ -30,9 +30,9 @@ function open(pollMs: number, changed: Partial<StoreDriver> = {}, { canLook = tr
       return sound.changes(after, limit);
     },
     ...(canLook && {
-      changedThreads(after: string | undefined) {
+      changedThreads(after: string | undefined, inboxes?: readonly string[]) {
         calls.looks++;
-        return look(after);
+        return look(after, inboxes);
       },
     }),
     ...changed,

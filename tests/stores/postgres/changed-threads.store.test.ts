@@ -11,12 +11,12 @@ const pollMs = 2 ** 31 - 1;
 const sql = rawConnection();
 
 /** Looks as the store of a tenant does, each time from where the last look ended. */
-function looker(tenant: string) {
+function looker(tenant: string, inboxes: readonly string[] = []) {
   const client = rawConnection();
   const scope = { sql: client as never, tables: tablesIn(schema, client as never), tenant }; // reads numbers as the store does
   let position: string | undefined;
   return async () => {
-    const found = await readChangedThreads(scope, position);
+    const found = await readChangedThreads(scope, position, inboxes);
     position = found.position;
     return { ids: found.threadIds.toSorted(), postedIds: found.postedIds, isFeedBehind: found.isFeedBehind };
   };
@@ -51,6 +51,14 @@ test("a look names a thread that was deleted, also as one whose commands have ch
   await store.delete("t");
   expect(await look()).toMatchObject({ ids: ["t"], postedIds: ["t"] });
   expect(await look()).toMatchObject({ ids: [], postedIds: [] });
+});
+
+test("a look names the threads with pending commands of those whose inbox is followed", async () => {
+  const store = openStore({ tenant: "inboxes" });
+  const look = looker("inboxes", ["b", "c", "none"]);
+  for (const id of ["a", "b", "c"]) await store.post(id, { id: "c1", type: "x" });
+  await store.withdraw("c", "c1");
+  expect(await look()).toMatchObject({ ids: [], postedIds: ["b"] });
 });
 
 test("a look names a thread whose transaction began before the look before and was committed after it", async () => {

@@ -54,10 +54,10 @@ describe("the rows of all threads", () => {
     const { connect, ran, forget } = recording();
     const driver = sqliteDriver(connect(path), "default", Date.now);
     onTestFinished(() => driver.close());
-    const { position = "" } = (await driver.changedThreads?.(undefined)) ?? {};
+    const { position = "" } = (await driver.changedThreads?.(undefined, [])) ?? {};
     forget();
     for (let poll = 0; poll < 5; poll++)
-      expect(await driver.changedThreads?.(position)).toEqual({ threadIds: [], postedIds: [], position });
+      expect(await driver.changedThreads?.(position, [])).toEqual({ threadIds: [], postedIds: [], position });
     expect(ran).toEqual(Array.from({ length: 5 }, () => "PRAGMA data_version"));
   });
 
@@ -69,16 +69,16 @@ describe("the rows of all threads", () => {
     onTestFinished(async () => {
       await Promise.all([driver.close(), other.close()]);
     });
-    const before = await driver.changedThreads?.(undefined);
+    const before = await driver.changedThreads?.(undefined, []);
     await other.append("x", notes(100));
-    const after = await driver.changedThreads?.(before?.position);
+    const after = await driver.changedThreads?.(before?.position, []);
     expect(after).toEqual({
       threadIds: [],
       postedIds: [],
       position: `${Number.parseInt(before?.position ?? "", 10) + 100}.0`,
     });
     forget();
-    expect(await driver.changedThreads?.(after?.position)).toEqual(after);
+    expect(await driver.changedThreads?.(after?.position, [])).toEqual(after);
     expect(ran).toEqual(["PRAGMA data_version"]);
   });
 
@@ -90,9 +90,28 @@ describe("the rows of all threads", () => {
       await Promise.all([driver.close(), store.close()]);
     });
     await store.append("gone", note());
-    const before = await driver.changedThreads?.(undefined);
+    const before = await driver.changedThreads?.(undefined, []);
     await store.delete("gone");
-    expect(await driver.changedThreads?.(before?.position)).toMatchObject({ threadIds: ["gone"], postedIds: ["gone"] });
+    expect(await driver.changedThreads?.(before?.position, [])).toMatchObject({
+      threadIds: ["gone"],
+      postedIds: ["gone"],
+    });
+  });
+
+  test("with commands are looked for only where someone follows their inbox", async () => {
+    const path = await file();
+    const { connect, rowsReturned } = recording();
+    const driver = sqliteDriver(connect(path), "default", Date.now);
+    const store = sqliteStore(path);
+    onTestFinished(async () => {
+      await Promise.all([driver.close(), store.close()]);
+    });
+    const before = await driver.changedThreads?.(undefined, ["job7"]);
+    for (let n = 0; n < 200; n++) await store.post(`job${n}`, { id: "c1", type: "ask", content: "Hi" });
+    const rows = rowsReturned();
+    const found = await driver.changedThreads?.(before?.position, ["job7", "none"]);
+    expect(found?.postedIds).toEqual(["job7"]);
+    expect(rowsReturned() - rows).toBeLessThan(10);
   });
 
   test("that came in a long gap are found in parts, each thread once", async () => {
@@ -102,11 +121,11 @@ describe("the rows of all threads", () => {
     onTestFinished(async () => {
       await Promise.all([driver.close(), store.close()]);
     });
-    const before = await driver.changedThreads?.(undefined);
+    const before = await driver.changedThreads?.(undefined, []);
     await store.append("gap-a", note());
     for (let part = 0; part < 3; part++) await store.append("gap-b", notes(4000));
     await store.append("gap-c", note());
-    const found = await driver.changedThreads?.(before?.position);
+    const found = await driver.changedThreads?.(before?.position, []);
     expect(found?.threadIds.toSorted()).toEqual(["gap-a", "gap-b", "gap-c"]);
     expect(found?.position).toBe(`${Number.parseInt(before?.position ?? "", 10) + 12_002}.0`);
   });
