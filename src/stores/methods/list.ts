@@ -32,6 +32,8 @@ export function listMethods(context: StoreContext): Pick<ThreadStore, "list"> {
       ]);
       context.checkOpen();
       const query = checkQuery(copy);
+      // Half of a character is in no stored text, but in JavaScript in each whole one.
+      if (!(query.prefix.isWellFormed() && query.search.isWellFormed())) return { threads: [] };
       const call = context.withSignal(copy.signal);
       const found = await threadsFor(call, query);
       const infos = found.map(({ id, head }) => threadInfo(id, checkHead(id, head, context.ports.sha256)));

@@ -74,6 +74,14 @@ export const listCases: ContractTests = {
     equal(await listedIds(store, { search: "%" }), [fresh("a%b")], "search %");
   },
 
+  "half of a character is in no text": async ({ store, fresh }) => {
+    await store.append(fresh("\u{1F9F6}"), user("\u{1F9F6}"), { metadata: { status: "\u{1F9F6}" } });
+    for (const half of ["\ud83e", "\uddf6", "\ufffd"]) {
+      for (const options of [{ prefix: fresh(half) }, { search: half }, { status: half }])
+        equal(await listedIds(store, options), [], JSON.stringify(options));
+    }
+  },
+
   "a status chooses": async ({ store, fresh }) => {
     await store.append(fresh("a"), note(), { metadata: { status: "running" } });
     await store.append(fresh("b"), note(), { metadata: { status: "done" } });
