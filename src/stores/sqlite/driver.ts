@@ -77,7 +77,7 @@ export function sqliteDriver(
   const forks = new Forks(connection, tenant);
   const threads = new Threads(connection, tenant, { clock, commands, forks, knownThreads });
   const history = new History(connection, tenant, forks);
-  const feed = new Feed(connection, tenant);
+  const feed = new Feed(connection, tenant, () => group.isClosed);
   const waiting = new WaitingCalls(connection, tenant);
   const records = new Records(connection, tenant);
   const inspection = new FileInspection(connection, queries);
@@ -136,7 +136,7 @@ export function sqliteDriver(
     head: (threadId) => retryBusy(() => threads.head(threadId)),
     lanes: (threadId, names) => retryBusy(() => threads.lanes(threadId, names)),
     rows: (threadId, range) => retryBusy(() => history.rows(threadId, range)),
-    changes: (after, limit) => retryBusy(() => feed.changes(after, limit)),
+    changes: (after, limit) => feed.changes(after, limit),
     feedEpoch: () => retryBusy(() => feed.epoch()),
     changedThreads: (after, inboxes) => feed.changedThreads(after, inboxes),
     onChange: (wake) => changed.subscribe((change) => wake(...change)),

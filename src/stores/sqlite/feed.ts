@@ -1,12 +1,13 @@
 import { setImmediate as endOfTurn } from "node:timers/promises";
 import type { Change, FeedEpoch, ThreadChanges } from "../driver.ts";
+import { storeClosed } from "../errors.ts";
 import { bodyOfFeedItem, type FeedChange, readFeedItem } from "../feed-item.ts";
 import { invalidCursor } from "../options.ts";
 import { dataVersion, type SqliteConnection, type SqliteStatement, type SqlValue } from "./connection.ts";
-import { translateErrors } from "./errors.ts";
+import { retryBusy, translateErrors } from "./errors.ts";
 import { ROW_COLUMNS, toRow } from "./row-columns.ts";
 
-/** How many positions one statement of a look reads, so that a long gap does not block the event loop. */
+/** How many positions one statement reads, so that a long gap does not block the event loop. */
 const WINDOW = 10_000;
 
 /**
@@ -41,6 +42,7 @@ type Place = readonly [row: number, item: number];
  */
 export class Feed {
   readonly #tenant: string;
+  readonly #isClosed: () => boolean;
   readonly #meta: SqliteStatement;
   readonly #version: () => SqlValue;
   readonly #end: SqliteStatement;
@@ -52,8 +54,9 @@ export class Feed {
   /** Where the last look ended, and the version of the database before it. */
   #lastLook: { readonly version: SqlValue; readonly position: string } | undefined;
 
-  constructor(connection: SqliteConnection, tenant: string) {
+  constructor(connection: SqliteConnection, tenant: string, isClosed: () => boolean) {
     this.#tenant = tenant;
+    this.#isClosed = isClosed;
     this.#meta = connection.prepare("SELECT name, value FROM meta");
     const version = dataVersion(connection);
     this.#version = () => translateErrors(version) ?? null;
@@ -74,13 +77,22 @@ export class Feed {
 
   /**
    * Reads only up to the last position at the start of the call. Of changes that are committed during the call, it could miss
-   * earlier ones.
+   * earlier ones. The rows of other tenants are passed in parts too.
    */
-  changes(after: string | undefined, limit: number): readonly Change[] {
+  async changes(after: string | undefined, limit: number): Promise<readonly Change[]> {
     const [row, item] = after === undefined ? [0, 0] : readPlace(after);
-    const [end = 0] = this.#end.get() ?? [];
-    const items = this.#items.all(this.#tenant, row, item, end, limit).map(toItem);
-    const rows = this.#changes.all(row, end, this.#tenant, limit).map(toChangedRow);
+    const [end, items] = await retryBusy(() => {
+      const end = Number(this.#end.get()?.[0]);
+      return [end, this.#items.all(this.#tenant, row, item, end, limit).map(toItem)] as const;
+    });
+    const rows: PlacedChange[] = [];
+    for (let from = row; from < end && rows.length < limit; from += WINDOW) {
+      if (from > row) await endOfTurn();
+      if (this.#isClosed()) throw storeClosed();
+      const to = Math.min(from + WINDOW, end);
+      const found = await retryBusy(() => this.#changes.all(from, to, this.#tenant, limit - rows.length));
+      rows.push(...found.map(toChangedRow));
+    }
     if (items.length === 0) return rows.map(({ change }) => change);
     const placed = [...rows, ...items].sort(({ place: a }, { place: b }) => a[0] - b[0] || a[1] - b[1]);
     return placed.slice(0, limit).map(({ change }) => change);

@@ -39,6 +39,7 @@ export class GroupCommit {
   #lastWriter = "";
   #streak = 0;
   #holds = 0;
+  #isClosed = false;
   readonly #tracked = new Set<Promise<unknown>>();
   readonly #onTurn = (): void => this.#flush();
 
@@ -85,7 +86,13 @@ export class GroupCommit {
     } while (this.#queue.length > 0 || this.#tracked.size > 0);
   }
 
+  /** Whether the connection is closed, or will be soon. */
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
   async close(): Promise<void> {
+    this.#isClosed = true;
     await this.drain();
     this.#turns.close();
   }

@@ -1,4 +1,4 @@
-import { sqliteStore } from "heddle/sqlite";
+import { sqliteDatabase, sqliteStore } from "heddle/sqlite";
 import { note, notes } from "heddle/testing";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { sqliteDriver } from "../../../src/stores/sqlite/driver.ts";
@@ -80,6 +80,46 @@ describe("the rows of all threads", () => {
     forget();
     expect(await driver.changedThreads?.(after?.position, [])).toEqual(after);
     expect(ran).toEqual(["PRAGMA data_version"]);
+  });
+
+  test("of other tenants are passed in parts when a feed continues, and the event loop turns between them", async () => {
+    const path = fastFile();
+    const [store, other] = [sqliteStore(path), sqliteStore(path, { tenant: "other" })];
+    const driver = sqliteDriver(plainConnect()(path), "default", Date.now);
+    onTestFinished(async () => {
+      await Promise.all([driver.close(), store.close(), other.close()]);
+    });
+    await store.append("t", note());
+    const [first] = await driver.changes(undefined, 10);
+    for (let part = 0; part < 5; part++) {
+      if (part === 3) await store.append("t", notes(2));
+      await other.append("x", notes(5000));
+    }
+    await store.fork("t", { atSeq: 0, newId: "f" });
+    let turns = 0;
+    let isOver = false;
+    const countTurns = () => {
+      turns++;
+      if (!isOver) setImmediate(countTurns);
+    };
+    setImmediate(countTurns);
+    const found = await driver.changes(first?.cursor, 10);
+    isOver = true;
+    expect(found.map((change) => (change.type === "entry" ? change.row.seq : change.type))).toEqual([1, 2, "forked"]);
+    expect(turns).toBeGreaterThanOrEqual(2);
+    expect((await driver.changes(first?.cursor, 1)).length).toBe(1);
+  });
+
+  test("of a long gap are not read to their end when the database closes, and the feed ends", async () => {
+    const path = fastFile();
+    const other = sqliteStore(path, { tenant: "other" });
+    for (let part = 0; part < 5; part++) await other.append("x", notes(5000));
+    await other.close();
+    const database = sqliteDatabase(path);
+    const fed = Array.fromAsync(database.tenant("default").feed());
+    await new Promise((resolve) => setImmediate(resolve));
+    await database.close();
+    expect(await fed).toEqual([]);
   });
 
   test("name a thread that was deleted, whose commands are gone", async () => {
