@@ -135,10 +135,11 @@ export function updatePhase(decision: Decision, moment: Moment): Decision {
   return setTimers(noted, moment);
 }
 
-/** Sets the timer for the next deadline of an approval. */
+/** Sets the timer for the next deadline of an approval. A request that ends has none: its calls are closed with it. */
 export function setApprovalTimer(decision: Decision): Decision {
   const { agent, request } = decision.live;
-  const at = currentRequest(decision.live) && nextDeadline(agent);
+  const isOpen = currentRequest(decision.live) !== undefined && agent.flight.ending === undefined;
+  const at = isOpen ? nextDeadline(agent) : undefined;
   if (request === undefined || at === request.approvalDeadline) return decision;
   const timer = { type: "timer", name: "approval", ms: undefined, ...(at !== undefined && { at }) } as const;
   return effects(updateRequest(decision, { approvalDeadline: at }), timer);

@@ -91,6 +91,23 @@ test("a cancel reaches the model and the tools", async () => {
   expect(aborted).toEqual(["tool"]);
 });
 
+test("a deadline that passes while a cancel waits for a tool sets no more timers", async () => {
+  const on = await stage();
+  const late = { ...tools.pay, approval: { timeoutMs: 500 } };
+  let timers = 0;
+  const after: typeof on.ports.after = (ms, run) => {
+    timers += 1;
+    if (timers > 50) throw new Error("It sets timers without end.");
+    return on.ports.after(ms, run);
+  };
+  const script = [{ calls: [{ name: "pay" }, { name: "hang" }] }];
+  const server = await on.start({ script, tools: { pay: late, hang: tools.hang } }, { ports: { ...on.ports, after } });
+  await on.end(server.ask("Go."));
+  await on.settled();
+  expect(await on.end(server.cancel())).toBe(true);
+  expect(timers).toBeLessThan(50);
+});
+
 describe.each(["reject", "queue"] as const)("an ask that is prepared, with busy: %s", (busy) => {
   test.each(["cancel", "drop"])("is cancelled by its id, or with all that wait: %s", async (how) => {
     const on = await stage();
