@@ -89,11 +89,13 @@ export function finishRun(step: Step, run: Run, end: RequestEnd, object?: JsonVa
   const { requestId, runId, iteration } = run;
   const isOver = step.agent.state.run === undefined; // another process may have started a new run
   const changed = isOver ? applyDeferred(step, run) : step;
-  const { steers, deferred } = changed.agent.flight;
+  const { steers: waiting, deferred } = changed.agent.flight;
+  // A message that was accepted at rest, and did not fit beside the ask, waits for the next one.
+  const [bound, steers] = [waiting.filter((one) => one.requestId), waiting.filter((one) => !one.requestId)];
   const dropped = { status: "dropped", reason: REASONS[end.status] } as const;
   const left = addDirectives(
-    { ...changed, agent: { ...changed.agent, flight: { ...NOTHING_IN_FLIGHT, deferred } } },
-    ...steers.map(({ id }) => ({ type: "settle", id, end: dropped }) as const),
+    { ...changed, agent: { ...changed.agent, flight: { ...NOTHING_IN_FLIGHT, steers, deferred } } },
+    ...bound.map(({ id }) => ({ type: "settle", id, end: dropped }) as const),
     ...answerToParent(run, end),
     { type: "checkpoint", requestId, runId, iteration, reason: "terminal" },
   );

@@ -51,6 +51,25 @@ describe.each([
     await proveAll(on.store, on.threadId);
   });
 
+  test("that do not fit beside an ask wait for the next one when it is cancelled", async () => {
+    const on = await begin();
+    const contextPolicy = { maxInputTokens: 4000, reserveOutputTokens: 1000 };
+    const server = await on.start({ script: [{ hang: true }, "Yes.", "I see."], contextPolicy }, NODE);
+    for (const n of [1, 2, 3]) await on.end(server.inject(`Log ${n}. ${"x".repeat(4000)}`, { ...CI, id: `log${n}` }));
+    const request = await on.end(server.ask("Go."));
+    request.result.catch(() => undefined);
+    const left = (await server.pending()).map(({ id }) => id);
+    expect(left).toContain("log3");
+    const { receipt } = await on.end(server.inject("Now.", CI));
+    await on.end(server.cancel(request.id));
+    expect(await on.end(receipt)).toMatchObject({ delivered: false, reason: "cancelled" });
+    expect((await server.pending()).map(({ id }) => id)).toEqual(left);
+    await on.end((await on.end(server.ask("Again."))).result);
+    expect(await on.store.outcome(on.threadId, "log3")).toMatchObject({ status: "delivered" });
+    expect(await on.store.pending(on.threadId)).toEqual([]);
+    await proveAll(on.store, on.threadId);
+  });
+
   test("never keep an ask from its begin: those that do not fit beside it come in its later calls", async () => {
     const on = await begin();
     const contextPolicy = { maxInputTokens: 4000, reserveOutputTokens: 1000 };
