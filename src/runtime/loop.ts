@@ -375,7 +375,7 @@ export class Loop {
       case "report":
         return this.options.onError(effect.error, effect.origin);
       case "warn":
-        return this.options.warn(effect.message);
+        return this.options.warnOnce(effect.message);
       case "warn_of_change":
         return warnOfChange(this.options);
       case "lost":

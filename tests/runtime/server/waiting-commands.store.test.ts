@@ -253,6 +253,18 @@ describe.each([
   });
 });
 
+test("a row that no agent takes is reported once, however often the inbox is read", async () => {
+  const on = await stage();
+  const server = await on.start(hanging);
+  await on.store.post(on.threadId, { id: "mine", type: "my_type" });
+  await on.end(server.ask("Hi."));
+  for (const id of ["s1", "s2", "s3"]) {
+    await on.store.post(on.threadId, { id, type: "steer", steer: "steer", content: "More." });
+    await on.settled();
+  }
+  expect(on.warnings.filter((text) => text.includes("no agent takes"))).toHaveLength(1);
+});
+
 test("a row that a failed post may have left, and that cannot be withdrawn, is reported", async () => {
   const errors: unknown[] = [];
   const state = { isAway: false };
