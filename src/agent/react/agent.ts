@@ -2,7 +2,7 @@ import type { ContextPolicy } from "../../projection/policy/policy.ts";
 import type { ProjectionMeta } from "../../projection/projection.ts";
 import type { SummaryRange } from "../../projection/summary/summary-range.ts";
 import type { EntryInput, Refs } from "../../thread/entry.ts";
-import type { JsonValue } from "../../thread/json.ts";
+import type { JsonObject, JsonValue } from "../../thread/json.ts";
 import { type Ports, systemPorts } from "../../thread/ports.ts";
 import { Thread } from "../../thread/thread.ts";
 import type { Mode } from "../definition/config.ts";
@@ -269,6 +269,41 @@ export function storedWaitingCalls(
     if (isElsewhere || (!onlyWaits && !waitsForOutside(settings, one))) return [];
     return [waitingCall(one, kinds[one.status] ?? "answer")];
   });
+}
+
+/** Longer arguments are in the log only, in characters of JSON text. */
+const MAX_LISTED_ARGUMENTS = 32_768;
+
+/** A waiting call, for a list of all threads. */
+interface ListedCall {
+  readonly callId: string;
+  readonly kind: WaitingCall["kind"];
+  readonly deadline?: number;
+  readonly body: JsonObject;
+}
+
+/** The waiting calls, for a list of all threads. A call with an id that the list refuses is in the log only. */
+export function listedCalls(agent: ReactAgent, onlyWaits: boolean | undefined): readonly ListedCall[] {
+  const { requestId = "", options } = agent.state.run ?? {};
+  const requestDeadline = options?.deadline;
+  return storedWaitingCalls(agent, onlyWaits).flatMap((call, index, all) => {
+    const { toolCallId: callId, name, arguments: given, kind, deadline } = call;
+    const isSecond = all.findIndex(({ toolCallId }) => toolCallId === callId) < index;
+    if (isSecond || !isListed(callId)) return [];
+    const isShort = JSON.stringify(given).length <= MAX_LISTED_ARGUMENTS;
+    const of = {
+      agent: agent.settings.name,
+      requestId,
+      name,
+      ...(requestDeadline !== undefined && { requestDeadline }),
+    };
+    const body = { ...of, ...(isShort && { arguments: given }) };
+    return [{ callId, kind, body, ...(deadline !== undefined && { deadline }) }];
+  });
+}
+
+export function isListed(id: string): boolean {
+  return /^\P{Cc}{1,512}$/u.test(id) && id.isWellFormed();
 }
 
 /** Whether a caller may answer this call. The call must not be running here. */

@@ -1,6 +1,5 @@
-import { nextAgent, nextDue, type ReactAgent, willOnlyWait } from "../../agent/react/agent.ts";
+import { isListed, listedCalls, nextAgent, nextDue, type ReactAgent, willOnlyWait } from "../../agent/react/agent.ts";
 import type { Command } from "../../stores/command.ts";
-import { isListed, listedCalls } from "../../stores/methods/waiting.ts";
 import type { WaitingCallInput } from "../../stores/waiting-call.ts";
 import type { Live, QueuedAsk } from "./live.ts";
 

@@ -1,4 +1,4 @@
-import { nextAgent, nextDue, type ReactAgent, storedWaitingCalls } from "../../agent/react/agent.ts";
+import { listedCalls, nextAgent, nextDue } from "../../agent/react/agent.ts";
 import { restore } from "../../agent/react/restore.ts";
 import { reactSettings } from "../../agent/react/settings.ts";
 import { copyJsonObject, freezeJson, type JsonObject } from "../../thread/json.ts";
@@ -84,37 +84,10 @@ function readCursor(cursor: string): WaitingPosition {
   throw invalidOption("cursor", "the cursor of a page of waiting calls");
 }
 
-/** Longer arguments are in the log only, in characters of JSON text. */
-const MAX_LISTED_ARGUMENTS = 32_768;
-
-/** The waiting calls, for a list of all threads. A call with an id that the list refuses is in the log only. */
-export function listedCalls(agent: ReactAgent, onlyWaits: boolean | undefined): readonly WaitingCallInput[] {
-  const { requestId = "", options } = agent.state.run ?? {};
-  const requestDeadline = options?.deadline;
-  return storedWaitingCalls(agent, onlyWaits).flatMap((call, index, all) => {
-    const { toolCallId: callId, name, arguments: given, kind, deadline } = call;
-    const isSecond = all.findIndex(({ toolCallId }) => toolCallId === callId) < index;
-    if (isSecond || !isListed(callId)) return [];
-    const isShort = JSON.stringify(given).length <= MAX_LISTED_ARGUMENTS;
-    const of = {
-      agent: agent.settings.name,
-      requestId,
-      name,
-      ...(requestDeadline !== undefined && { requestDeadline }),
-    };
-    const body = { ...of, ...(isShort && { arguments: given }) };
-    return [{ callId, kind, body, ...(deadline !== undefined && { deadline }) }];
-  });
-}
-
-export function isListed(id: string): boolean {
-  return /^\P{Cc}{1,512}$/u.test(id) && id.isWellFormed();
-}
-
 /** A request that waits for people only is looked at again after a year. */
 const FAR_MS = 365 * 24 * 3_600_000;
 
-/** The schedule that a host would write for the open request of a saved thread: when it is due, and its calls that wait. */
+/** When the open request of a thread that is saved is due, and its calls that wait, as a host would write them. */
 export function scheduleOfSaved(thread: Thread, clock: () => number): Pick<AppendOptions, "next" | "waiting"> {
   const { status } = thread.metadata;
   const isWaiting = status === "waiting";
