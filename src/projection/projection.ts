@@ -69,7 +69,7 @@ export interface ProjectionMeta {
   /** Whether the model should answer, because the last message is not the assistant's. */
   readonly open: boolean;
   readonly needsSummary: boolean;
-  readonly needsSummaryReason?: "truncated" | "requested" | "entries" | "tokens";
+  readonly needsSummaryReason?: "truncated" | "summary_too_long" | "requested" | "entries" | "tokens";
   /** The last entry that a new summary should cover. Absent if there is none. */
   readonly boundary?: number;
   readonly budget: Budget;

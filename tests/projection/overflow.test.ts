@@ -52,11 +52,30 @@ describe("what has to be shown and does not fit", () => {
   test("is never a summary alone: it is left out of the call, and explained", () => {
     const thread = given(user("hi"), summary(0, 0, long), user("so?"));
     const { messages, meta } = project({ thread, policy: small });
-    expect(messages).toEqual([{ role: "user", content: "so?" }]);
+    expect(messages.map(({ content }) => content)).toEqual(["hi", "so?"]);
     expect(meta).toMatchObject({ summaryUsed: false, budget: { summary: 0, available: 100 } });
     expect(meta.view.summarySeq).toBeUndefined();
     expect(explain({ thread, policy: small })[1]).toMatchObject({ status: "cut", rule: "before_window", tokens: 268 });
     expect(refusalOf(() => project({ thread, policy: small, rules: "heddle/1" })).code).toBe("budget_overflow");
+  });
+
+  test("leaves the place of a summary that never fits to the newest history, and says so", () => {
+    const turns = Array.from({ length: 20 }, (_, n) => [
+      user(`fact ${n}`),
+      assistant("He walks on. ".repeat(40)),
+    ]).flat();
+    const thread = given(...turns, summary(0, 35, "fact. ".repeat(1400)));
+    const policy: ContextPolicyInput = { maxInputTokens: 2600, reserveOutputTokens: 500, window: { mode: "sliding" } };
+    const { meta } = project({ thread, pending: "Next.", policy });
+    expect(meta).toMatchObject({ summaryUsed: false, truncated: true, needsSummaryReason: "summary_too_long" });
+    expect(meta).toMatchObject({ needsSummary: true, boundary: 35, floorViolated: false });
+    expect(meta.budget.history).toBeGreaterThan(1800);
+    const bare = project({ thread: given(...turns), pending: "Next.", policy });
+    expect(meta.fingerprint).toBe(bare.meta.fingerprint);
+    const rows = explain({ thread, pending: "Next.", policy });
+    expect(rows[0]).toMatchObject({ status: "cut", rule: "before_window" });
+    expect(rows[35]).toMatchObject({ status: "shown", rule: "in_window" });
+    expect(rows[40]).toMatchObject({ status: "cut", rule: "before_window" });
   });
 
   test("comes with the hint to shrink results only where there are some", () => {

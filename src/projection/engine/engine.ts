@@ -88,7 +88,7 @@ export class Engine {
 
   /** Returns the messages before the history: system prompt and summary. */
   leadingMessages(systemPrompt: string | undefined): LeadingMessages {
-    return this.#leadingCache.make(systemPrompt, this.history.coverage.summary, this.#settings.policy.summaryRole);
+    return this.#leadingCache.make(systemPrompt, this.history.summaries.summary, this.#settings.policy.summaryRole);
   }
 
   /** Adds the pending items to the history, runs `look`, and removes them. */

@@ -49,6 +49,7 @@ export function runRenderPass<T>(
   return engine.withPending(pendingItems(pending, engine.log), () => {
     const { history, costs, log } = engine;
     const { policy, toolTokens } = settings;
+    history.hideSummary(false);
     const measure = pending.reduce((sum, entry) => sum + measureOfEntry(entry), log.measure);
     costs.clearBefore(clearedBefore(history, policy, measure));
     const all = engine.leadingMessages(log.systemPrompt ?? settings.systemPrompt);
@@ -67,8 +68,14 @@ export function runRenderPass<T>(
       return { leading, fixed, freeTokens, window, shrunk };
     };
     const whole = beside(all);
-    // All that is new comes before the summary.
-    const bare = makesSpace && !isShown(whole) && all.summary ? beside({ ...all, summary: undefined }) : whole;
+    // All that is new comes before the summary. Without it, its entries are history again.
+    const without = (isHidden: boolean): Fitting => {
+      history.hideSummary(isHidden);
+      return beside({ ...all, summary: undefined });
+    };
+    const isBare = makesSpace && !isShown(whole) && all.summary !== undefined;
+    const hidden = isBare ? without(true) : whole;
+    const bare = isBare && !isShown(hidden) ? without(false) : hidden;
     const shown = isShown(bare) ? bare : whole;
     const { window, shrunk, leading, freeTokens } = shown;
     if (!isShown(shown) && mustFit)

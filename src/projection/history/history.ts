@@ -29,7 +29,10 @@ export class History {
   readonly late: LateEntry[] = [];
   readonly undoLog = new UndoLog();
   readonly turns = new Turns(this.undoLog);
-  readonly coverage = new Coverage(this.blocks, this.undoLog);
+  /** The blocks that summaries cover, also while no summary is shown. */
+  readonly summaries = new Coverage(this.blocks, this.undoLog);
+  /** The blocks that the shown summary stands for. */
+  coverage = this.summaries;
   readonly #unanswered = new UnansweredCalls(this.undoLog);
   /** For each call id, the last block that used it. */
   readonly #lastUse = new Map<string, number>();
@@ -51,10 +54,19 @@ export class History {
     return this.#repeats.get(index) ?? [];
   }
 
+  /** Whether the summary is left out, because it does not fit. Nothing counts as covered then. */
+  get isSummaryHidden(): boolean {
+    return this.coverage !== this.summaries;
+  }
+
+  hideSummary(isHidden: boolean): void {
+    this.coverage = isHidden ? new Coverage(this.blocks, this.undoLog) : this.summaries;
+  }
+
   /** Adds a summary or a `replace` operation. Later entries cannot join a block before it. */
   addBoundary(place: LaneItem): void {
     this.#setCurrent(undefined, false);
-    if (place.reach !== undefined) this.coverage.add(place.entry, place.reach);
+    if (place.reach !== undefined) this.summaries.add(place.entry, place.reach);
   }
 
   add(item: Item): void {
@@ -147,7 +159,7 @@ export class History {
   #put(index: number, block: Block, item: Item): void {
     const before = this.blocks[index];
     if (before === undefined) return;
-    const isLate = index < this.blocks.length - 1 || block.open <= this.coverage.edge;
+    const isLate = index < this.blocks.length - 1 || block.open <= this.summaries.edge;
     if (isLate && item.index === undefined) {
       this.late.push({ seq: item.seq, block: index });
       this.undoLog.record(() => this.late.pop());

@@ -12,7 +12,7 @@ export function explainEntries(pass: RenderPass): ExplainedEntry[] {
   const contexts = new Set(engine.history.blocks.filter(isOfContext).map(({ seq }) => seq));
   // A lane that branched off another lane also shows that lane's summary and `replace` entry.
   const explainElsewhere = (entry: Entry): EntryExplanation => {
-    if (entry === engine.history.coverage.summary) return explainSummary(pass, entry);
+    if (entry === engine.history.summaries.summary) return explainSummary(pass, entry);
     if (contexts.has(entry.seq)) return explainContext(pass, entry);
     return { status: "other_lane", rule: "lane_not_projected", tokens: 0 };
   };
@@ -29,7 +29,7 @@ export function explainEntries(pass: RenderPass): ExplainedEntry[] {
 
 /** Returns the entries from before the loaded ones that this lane uses: its first `replace` and its summary. */
 function entriesOfBase({ engine, thread: { firstSeq } }: RenderPass): readonly Entry[] {
-  const used = [engine.log.anchor, engine.history.coverage.summary];
+  const used = [engine.log.anchor, engine.history.summaries.summary];
   const known = new Map(used.flatMap((entry) => (entry && entry.seq < firstSeq ? [[entry.seq, entry] as const] : [])));
   return [...known.values()].sort((a, b) => a.seq - b.seq);
 }
@@ -184,7 +184,7 @@ function contextTokens({ assembly }: RenderPass, entry: Entry, place: number): n
 function explainSummary({ engine, leading }: RenderPass, entry: Entry): EntryExplanation {
   if (!engine.showsSummaries) return notProjectable("summaries_off");
   if (summaryReach(entry) === undefined) return notProjectable("malformed_summary");
-  if (entry !== engine.history.coverage.summary) return { status: "superseded", rule: "newer_summary", tokens: 0 };
+  if (entry !== engine.history.summaries.summary) return { status: "superseded", rule: "newer_summary", tokens: 0 };
   const tokens = engine.leadingMessages(undefined).summary?.tokens ?? 0;
   if (leading.summary === undefined) return { status: "cut", rule: "before_window", tokens };
   return {

@@ -141,7 +141,7 @@ function reasonOf(
   hasBoundary: boolean,
 ): ProjectionMeta["needsSummaryReason"] {
   const { summarization, summarizeThreshold, maxThreadTokens } = policy;
-  if (truncated && summarization !== "none") return "truncated";
+  if (truncated && summarization !== "none") return history.isSummaryHidden ? "summary_too_long" : "truncated";
   if (summarization === "request_new" && hasBoundary) return "requested";
   const since = total - 1 - (history.coverage.summary?.seq ?? -1);
   if (summarizeThreshold > 0 && since > summarizeThreshold) return "entries";
@@ -152,13 +152,15 @@ function reasonOf(
 
 /**
  * Returns the last entry that a new summary should cover: the one before the turns to keep. If one turn exceeds the
- * window, it is the entry before the window, because only a summary can still show that part.
+ * window, it is the entry before the window, because only a summary can still show that part. Where all of it is covered by a
+ * summary that does not fit, it is the end of that summary.
  */
 function boundaryOf(engine: Engine, settings: Settings, question: SummaryFacts): number | undefined {
   const { blocks } = engine.history;
   const atTurns = beforeTurns(engine, settings, question.open);
   const start = question.truncated ? blocks[question.start] : undefined;
-  return atTurns ?? (start && lastBefore(engine, start.open));
+  const { isSummaryHidden, summaries } = engine.history;
+  return atTurns ?? (start && lastBefore(engine, start.open)) ?? (isSummaryHidden ? summaries.reach : undefined);
 }
 
 function beforeTurns(engine: Engine, { policy }: Settings, open: boolean): number | undefined {
@@ -173,7 +175,7 @@ function beforeTurns(engine: Engine, { policy }: Settings, open: boolean): numbe
 function lastBefore({ history, log: { items } }: Engine, open: number): number | undefined {
   const before = items[firstIndex(0, items.length, (index) => (items[index]?.open ?? 0) >= open) - 1];
   if (before === undefined || before.snapshot !== undefined) return undefined;
-  return before.entry.seq > history.coverage.edge ? before.entry.seq : undefined;
+  return before.entry.seq > history.summaries.edge ? before.entry.seq : undefined;
 }
 
 /** How many newest turns a summary leaves out. A turn without an answer is never summarized. */

@@ -27,21 +27,23 @@ export function always(
   check: (projection: Projection, input: ProjectionInput) => void,
   numRuns = 300,
 ): void {
-  const seen = { runs: 0, shown: 0, cut: 0, summarized: 0, repaired: 0 };
+  const seen = { runs: 0, shown: 0, cut: 0, summarized: 0, unfit: 0, repaired: 0 };
   fc.assert(
     fc.property(anyInput, (input) => {
       seen.runs++;
       const projection = attempt(project, input);
       if (projection === undefined) return;
-      const { truncated, summaryUsed, repaired } = projection.meta;
+      const { truncated, summaryUsed, repaired, needsSummaryReason } = projection.meta;
       seen.shown++;
       seen.cut += truncated ? 1 : 0;
       seen.summarized += summaryUsed ? 1 : 0;
+      seen.unfit += needsSummaryReason === "summary_too_long" ? 1 : 0;
       seen.repaired += repaired.calls.length > 0 || repaired.standIns > 0 ? 1 : 0;
       check(projection, input);
     }),
     { numRuns },
   );
   expectOften(seen.shown, seen.runs, 1 / 3);
+  expectOften(seen.unfit, seen.runs, 1 / 100);
   for (const kind of [seen.cut, seen.summarized, seen.repaired]) expectOften(kind, seen.runs, 1 / 50);
 }

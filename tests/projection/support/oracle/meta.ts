@@ -5,7 +5,7 @@ import type { Projection, ProjectionMeta } from "../../../../src/projection/proj
 import { type Block, type Call, firstOf, openersOf, openOf, type Structure } from "./blocks.ts";
 import type { Coverage, Reader } from "./coverage.ts";
 import type { Folded, Place } from "./fold.ts";
-import { sum } from "./log.ts";
+import { reachOf, sum } from "./log.ts";
 import { bytesOfContent, isNoted, positionOf, resultsOf, shownResult } from "./results.ts";
 import { firstLink, type Line } from "./thinking.ts";
 import type { Window } from "./window.ts";
@@ -123,9 +123,9 @@ function isEntry({ item, pending }: Place): boolean {
 }
 
 /** Entries of the window that say nothing a model may see. */
-function droppedIn({ folded, coverage, dropped, window, read }: Facts): number[] {
+function droppedIn({ folded, dropped, window, read }: Facts): number[] {
   const { setting, start } = window;
-  const from = setting.blocks[start] ? openOf(setting.blocks[start]) : coverage.edge + 1;
+  const from = setting.blocks[start] ? openOf(setting.blocks[start]) : setting.edge + 1;
   const blank = folded.places.filter((place) => read(place)?.what.type === "blank");
   const loose = dropped.map(({ item }) => item.place);
   const cut = setting.blocks.slice(0, start);
@@ -141,7 +141,14 @@ function boundaryOf(facts: Facts, open: boolean): number | undefined {
   const last = policy.keepLastTurns > 0 ? openers.at(-policy.keepLastTurns) : open ? openers.at(-1) : blocks.length;
   const atTurns = last === undefined ? undefined : lastBefore(facts, blocks[last]);
   const start = blocks[window.start];
-  return atTurns ?? (window.start > window.first && start !== undefined ? lastBefore(facts, start) : undefined);
+  const atStart = window.start > window.first && start !== undefined ? lastBefore(facts, start) : undefined;
+  const { shown } = facts.coverage;
+  return atTurns ?? atStart ?? (isHidden(facts) && shown !== undefined ? reachOf(shown) : undefined);
+}
+
+/** Whether there is a summary that does not fit, and nothing counts as covered. */
+function isHidden({ coverage, window }: Facts): boolean {
+  return coverage.shown !== undefined && !window.setting.hasSummary;
 }
 
 function lastBefore({ folded, coverage }: Facts, block: Block | undefined): number | undefined {
@@ -150,9 +157,10 @@ function lastBefore({ folded, coverage }: Facts, block: Block | undefined): numb
   return seq !== undefined && seq > coverage.edge ? seq : undefined;
 }
 
-function reasonOf({ input, policy, pendingCount, coverage, folded, window }: Facts, cut: boolean, boundary?: number) {
+function reasonOf(facts: Facts, cut: boolean, boundary?: number) {
+  const { input, policy, pendingCount, coverage, folded, window } = facts;
   const { summarization, summarizeThreshold, maxThreadTokens } = policy;
-  if (cut && summarization !== "none") return "truncated";
+  if (cut && summarization !== "none") return isHidden(facts) ? "summary_too_long" : "truncated";
   if (summarization === "request_new" && boundary !== undefined) return "requested";
   const since = input.thread.lastSeq + pendingCount - (coverage.shown?.seq ?? -1);
   if (summarizeThreshold > 0 && since > summarizeThreshold) return "entries";

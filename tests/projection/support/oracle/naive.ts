@@ -50,16 +50,17 @@ export function naiveProject(input: ProjectionInput): Projection {
     counter,
     headMost: 0,
   };
-  const windowBeside = (drafts: readonly Draft[]) => {
+  const windowBeside = (drafts: readonly Draft[], covers: Partial<Setting> = {}) => {
     const room = roomBeside(drafts);
-    return windowOf({ ...whole, headMost: room / 2 }, { room, counter, measure: folded.measure });
+    return windowOf({ ...whole, ...covers, headMost: room / 2 }, { room, counter, measure: folded.measure });
   };
-  // What is new comes before the summary, which is left out where both do not fit.
-  const [before, window] = withFallback(
-    [...system, ...summary],
-    summary.length === 0 ? undefined : system,
-    windowBeside,
-  );
+  // What is new comes before the summary, which is left out where both do not fit. Then nothing is covered, if that fits.
+  const [before, window] = firstThatFits<readonly [readonly Draft[], Window]>([
+    () => [[...system, ...summary], windowBeside([...system, ...summary])],
+    ...(summary.length === 0
+      ? []
+      : [() => [system, windowBeside(system, UNCOVERED)] as const, () => [system, windowBeside(system)] as const]),
+  ]);
   const { start, setting } = window;
   for (const block of blocks.slice(start)) {
     const { what } = firstOf(block);
@@ -90,17 +91,17 @@ export function naiveProject(input: ProjectionInput): Projection {
   };
 }
 
-function withFallback(
-  all: readonly Draft[],
-  bare: readonly Draft[] | undefined,
-  windowBeside: (drafts: readonly Draft[]) => Window,
-): readonly [readonly Draft[], Window] {
+const UNCOVERED = { edge: Number.NEGATIVE_INFINITY, moves: [], hasSummary: false } as const;
+
+/** The first that does not fail, or the failure of the first. */
+function firstThatFits<T>([first, ...others]: readonly (() => T)[]): T {
+  if (first === undefined) throw new RangeError("nothing to try");
   try {
-    return [all, windowBeside(all)];
+    return first();
   } catch (error) {
-    if (bare === undefined) throw error;
+    if (others.length === 0) throw error;
     try {
-      return [bare, windowBeside(bare)];
+      return firstThatFits(others);
     } catch {
       throw error;
     }

@@ -14,7 +14,12 @@ export interface Fork {
 const back = fc.nat({ max: 12 });
 const lane = fc.constantFrom("default", "side", "deep");
 
-const summary: fc.Arbitrary<Draft> = fc.record({ from: back, to: back, text, ahead: fc.boolean() }).map(
+/** Some do not fit beside what is new. */
+const summaryText = fc.oneof(
+  { weight: 4, arbitrary: text },
+  { weight: 1, arbitrary: fc.integer({ min: 10, max: 400 }).map((words) => "fact. ".repeat(words)) },
+);
+const summary: fc.Arbitrary<Draft> = fc.record({ from: back, to: back, text: summaryText, ahead: fc.boolean() }).map(
   ({ from, to, text, ahead }): Draft =>
     ({ seq }) => ({
       kind: "summary",
