@@ -66,10 +66,11 @@ type WrittenSummary = string | { readonly content: string; readonly details?: Js
 /** Writes the summaries of old entries. */
 export interface Summarizer {
   /**
-   * Writes the summary of a range. A range longer than `maxInputTokens` comes in pieces, each with the previous summary. An
-   * error is reported as summary_failed. When it says that the range is too long, a smaller piece follows at once. Otherwise
-   * the request continues without a summary, and a later call retries. It may take five times `streamIdleTimeoutMs`. `focus` is
-   * that of `server.summarize`.
+   * Writes the summary of a range. A range longer than `maxInputTokens` comes in pieces, each with the previous summary. A
+   * text of more than `range.maxSummaryTokens` is asked for once more, with a lower limit. An error is reported as
+   * summary_failed. When it says that the range is too long, a smaller piece follows at once. Otherwise the request continues
+   * without a summary, and a later call retries. It may take five times `streamIdleTimeoutMs`. `focus` is that of
+   * `server.summarize`.
    */
   summarize(
     range: SummaryRange,

@@ -1,6 +1,6 @@
 import { foldLane } from "../../lanes/fold-lane.ts";
 import { ProjectionError } from "../../projection/error.ts";
-import { coveredSeqs } from "../../projection/summary/summary-range.ts";
+import { coveredSeqs, isTooLong } from "../../projection/summary/summary-range.ts";
 import type { Thread } from "../../thread/thread.ts";
 import type { EventDraft } from "../event.ts";
 import { recordedUsage } from "../model-call.ts";
@@ -106,7 +106,8 @@ function startDueSummary(step: Step, run: Run, { policy, projection: { meta } }:
   const isRequested = !isWritten && settings.requestsSummaries === true && policy.summarization === "request_new";
   const wanted = (isWritten && policy.summarization !== "none") || isRequested;
   if (!wanted || !meta.needsSummary) return undefined;
-  const cutSeq = truncated && view.startItem === undefined ? (meta.cutSeq ?? 0) : 0;
+  const isCut = truncated && meta.needsSummaryReason !== "summary_too_long";
+  const cutSeq = isCut && view.startItem === undefined ? (meta.cutSeq ?? 0) : 0;
   // If the range before the kept turns cannot be summarized, try the range that is cut.
   const ends = [boundary, cutSeq - 1].filter((seq): seq is number => seq !== undefined && seq >= 0);
   for (const toSeq of new Set(ends)) {
@@ -193,7 +194,9 @@ function skipIfHopeless(step: Step, run: Run, toSeq: number): Step {
   const failures = failuresIfHopeless(step.agent.thread, run.lane);
   if (failures === undefined) return step;
   const { range } = summary;
-  const covered = commitEntries(step, gapEntry(run, range, gapText(range), failures));
+  const text = gapText(range);
+  if (range.previous !== undefined && isTooLong(text, range)) return step; // the summary before it stays
+  const covered = commitEntries(step, gapEntry(run, range, text, failures));
   return emitEvent(covered, run, { kind: "summary_skipped", data: { fromSeq: range.fromSeq, toSeq } });
 }
 

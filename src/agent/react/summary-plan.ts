@@ -1,7 +1,8 @@
 import { foldLane } from "../../lanes/fold-lane.ts";
 import { ProjectionError } from "../../projection/error.ts";
+import { settingsOf } from "../../projection/input/input.ts";
 import type { ContextPolicy } from "../../projection/policy/policy.ts";
-import { firstSummaryRange, type SummaryRange } from "../../projection/summary/summary-range.ts";
+import { firstSummaryRange, type SummaryRange, summaryLimit } from "../../projection/summary/summary-range.ts";
 import { otherTokens, recordTokens } from "../../projection/summary/summary-record.ts";
 import type { Entry } from "../../thread/entry.ts";
 import { isPlainObject, type JsonObject } from "../../thread/json.ts";
@@ -9,7 +10,7 @@ import { summaryReach } from "../../thread/lane-operations.ts";
 import type { Thread } from "../../thread/thread.ts";
 import type { FailedSummary } from "../signal.ts";
 import type { ReactAgent } from "./agent.ts";
-import { currentModel } from "./call-context.ts";
+import { counterFor, currentModel, heldFor, systemPromptOf, toolsFor } from "./call-context.ts";
 
 /** The next summary to write: of a whole range, or of its first piece if the range is too long for one call. */
 export interface SummaryPlan {
@@ -70,15 +71,16 @@ export function summaryPlan(
   const isDue = isAfter(failures.at(-1), before + failures.length, toSeq, thread);
   if (!isAsked && !isDue) return undefined; // return before more entries have to be loaded
   const full = roomFor(agent, policy);
-  const whole = firstSummaryRange(input, toSeq, { requestTokens: full });
+  const maxSummaryTokens = longestSummary(agent, policy);
+  const whole = firstSummaryRange(input, toSeq, { requestTokens: full, maxSummaryTokens });
   if (whole === undefined) {
     mustReach(toSeq, thread, lane);
     return undefined;
   }
-  mustReachBack(whole, thread, lane);
+  if (whole.messages.length > 0) mustReachBack(whole, thread, lane);
   const maxTokens = shrinking.reduce((most, { tokens }) => Math.max(1, Math.floor(Math.min(most, tokens) / 2)), full);
   const leastToSeq = growing.reduce((least, failure) => Math.max(least, twiceAsFar(failure)), -1);
-  const limits = { maxTokens, requestTokens: full, leastToSeq };
+  const limits = { maxTokens, requestTokens: full, leastToSeq, maxSummaryTokens };
   const range = failures.length === 0 ? whole : (firstSummaryRange(input, toSeq, limits) ?? whole);
   return {
     range,
@@ -86,6 +88,15 @@ export function summaryPlan(
     isPart: range.toSeq < toSeq,
     isDue,
   };
+}
+
+function longestSummary(agent: ReactAgent, policy: ContextPolicy): number {
+  const { thread, settings, state } = agent;
+  const held = heldFor(agent);
+  const model = currentModel(agent);
+  const tokenCounter = counterFor(policy, { ...settings, model }, thread);
+  const tools = toolsFor(agent, state.run?.options ?? {}, held);
+  return summaryLimit(settingsOf({ thread, policy, model, tokenCounter, tools, system: systemPromptOf(agent, held) }));
 }
 
 /** With a lower limit a request would contain no text at all. */
@@ -104,8 +115,9 @@ export function failuresIfHopeless(thread: Thread, lane: string): number | undef
   return isHopeless ? before + failures.length : undefined;
 }
 
-function isShrinking({ code }: SummaryFailure): boolean {
-  return FIXED_BY_SMALLER_RANGE.has(code);
+/** A range without messages, for a shorter summary, cannot be smaller. */
+function isShrinking({ code, tokens }: SummaryFailure): boolean {
+  return FIXED_BY_SMALLER_RANGE.has(code) && tokens > 0;
 }
 
 /** The failure of a summary that is not smaller than its range. A longer range is tried next. */

@@ -1,12 +1,13 @@
 import { activeLane } from "../../lanes/active-lane.ts";
 import type { SummaryPayload } from "../../thread/kinds.ts";
 import type { Message } from "../../thread/message.ts";
+import { countText, heuristic } from "../../tokens/counter.ts";
 import { firstIndex } from "../binary-search.ts";
 import { Engine } from "../engine/engine.ts";
 import { ProjectionError } from "../error.ts";
 import { type Block, isOfContext } from "../history/block.ts";
 import type { Coverage } from "../history/history.ts";
-import { invalid, type ProjectionInput, settingsOf } from "../input/input.ts";
+import { invalid, type ProjectionInput, type Settings, settingsOf } from "../input/input.ts";
 import { rulesOf } from "../rules.ts";
 import { otherTokens, recordTokens } from "./summary-record.ts";
 
@@ -20,7 +21,25 @@ export interface SummaryRange {
   readonly messages: readonly Message[];
   /** The summary of the entries before the range. The new summary replaces it. */
   readonly previous?: Pick<SummaryPayload, "fromSeq" | "toSeq" | "content"> | undefined;
+  /** The most tokens of the new summary, each of four UTF-8 bytes, so that it leaves space for the history. Default: no limit. */
+  readonly maxSummaryTokens?: number | undefined;
 }
+
+/** The share of a summary in the tokens that system prompt and tools leave. */
+const SUMMARY_SHARE = 1 / 3;
+
+/** The most tokens of a summary, of four bytes each. */
+export function summaryLimit({ policy, toolTokens, systemPrompt, tokensOf, counterFacts }: Settings): number {
+  const system = systemPrompt === undefined ? 0 : tokensOf({ role: "system", content: systemPrompt });
+  const left = policy.maxInputTokens - policy.reserveOutputTokens - toolTokens - system;
+  return Math.max(1, Math.floor((left * SUMMARY_SHARE) / Math.max(1, counterFacts.factor)));
+}
+
+export function isTooLong(summary: string, { maxSummaryTokens = Number.POSITIVE_INFINITY }: SummaryLimit): boolean {
+  return countText(summary, heuristic) > maxSummaryTokens;
+}
+
+type SummaryLimit = Pick<SummaryRange, "maxSummaryTokens">;
 
 /** Returns the entries that the new summary covers. They begin where the previous summary began. */
 export function coveredSeqs({ fromSeq, toSeq, previous }: SummaryRange): Pick<SummaryPayload, "fromSeq" | "toSeq"> {
@@ -50,7 +69,8 @@ type RangeInput = Omit<ProjectionInput, "pending" | "previous">;
 
 /**
  * Returns the range for a summary up to `toSeq`, which is the `meta.boundary` of a projection. It contains the previous
- * summary and all later messages in full. The default lane is the active one. Undefined if there are no such messages.
+ * summary and all later messages in full. The default lane is the active one. Undefined if there are no such messages. With a
+ * previous summary that is too long for the policy, a range without messages asks for a shorter one.
  * @example
  * const thread = Thread.create().append({ kind: "message", payload: { role: "user", content: "What's 2+2?" } });
  * summaryRangeOf({ thread }, 0)?.messages; // [{ role: "user", content: "What's 2+2?" }]
@@ -59,7 +79,7 @@ export function summaryRangeOf(input: RangeInput, toSeq: number): SummaryRange |
   return firstSummaryRange(input, toSeq, { requestTokens: Number.POSITIVE_INFINITY });
 }
 
-interface SummaryRangeLimits {
+interface SummaryRangeLimits extends SummaryLimit {
   /** The limit of the text of the range. Default: none of its own. */
   readonly maxTokens?: number;
   /** The limit of the whole request, with the instructions and the previous summary. */
@@ -75,10 +95,11 @@ interface SummaryRangeLimits {
 export function firstSummaryRange(
   input: RangeInput,
   toSeq: number,
-  { maxTokens = Number.POSITIVE_INFINITY, requestTokens, leastToSeq = -1 }: SummaryRangeLimits,
+  { maxTokens = Number.POSITIVE_INFINITY, requestTokens, leastToSeq = -1, ...given }: SummaryRangeLimits,
 ): SummaryRange | undefined {
   if (!Number.isSafeInteger(toSeq)) throw invalid("toSeq", "must be a seq", toSeq);
   const settings = settingsOf(input);
+  const limit = { maxSummaryTokens: given.maxSummaryTokens ?? summaryLimit(settings) };
   const { lane = activeLane(input.thread, rulesOf(settings.rules)) } = settings;
   const { history, costs } = new Engine(input.thread, lane, settings);
   const { blocks, coverage } = history;
@@ -90,9 +111,18 @@ export function firstSummaryRange(
   const most = Math.min(maxTokens, Math.max(1, requestTokens - otherTokens(previous, requestTokens)));
   const cut = cutWithin({ blocks, first, end, reach: Math.max(coverage.reach, leastToSeq), tokensOf }, most);
   const messages = blocks.slice(first, cut).flatMap((_, at) => messagesOf(first + at));
-  if (messages.length === 0) return undefined;
+  if (messages.length === 0)
+    return previous !== undefined && previous.toSeq <= toSeq && isTooLong(previous.content, limit)
+      ? { fromSeq: previous.fromSeq, toSeq: previous.toSeq, messages, previous, ...limit }
+      : undefined;
   const last = cut === end ? toSeq : (blocks[cut]?.open ?? toSeq) - 1;
-  return { fromSeq: Math.max(0, blocks[first]?.open ?? 0), toSeq: last, messages, ...(previous && { previous }) };
+  return {
+    fromSeq: Math.max(0, blocks[first]?.open ?? 0),
+    toSeq: last,
+    messages,
+    ...(previous && { previous }),
+    ...limit,
+  };
 }
 
 interface CutInput {

@@ -1,10 +1,11 @@
+import { utf8Length } from "../../thread/encoding.ts";
 import type { SummaryPayload } from "../../thread/kinds.ts";
 import type { Message, SystemMessage, UserMessage } from "../../thread/message.ts";
 import { countMessage, heuristic, type TokenCounter } from "../../tokens/counter.ts";
 import { firstIndex } from "../binary-search.ts";
 import { ProjectionError } from "../error.ts";
 import { summaryText } from "../render/leading-messages.ts";
-import { checkRange, coveredSeqs, type SummaryRange } from "./summary-range.ts";
+import { checkRange, coveredSeqs, isTooLong, type SummaryRange } from "./summary-range.ts";
 import {
   BYTES_PER_TOKEN,
   cappedText,
@@ -32,7 +33,7 @@ export interface SummaryRequestOptions {
   readonly maxTokens?: number | undefined;
   /** What the summary should keep most of, such as "the open bugs". Default: nothing. */
   readonly focus?: string | undefined;
-  /** The longest summary that is asked for. Default: it is to be shorter than the record. */
+  /** The longest summary that is asked for. Default: three quarters of the range's `maxSummaryTokens`, where it has that. */
   readonly maxCharacters?: number | undefined;
 }
 
@@ -60,13 +61,23 @@ export interface SummaryRequest {
 export function summaryRequest(range: SummaryRange, options: SummaryRequestOptions = {}): SummaryRequest {
   checkRange(range);
   const { mark, text } = frameRecord(fittingRecord(range, options));
+  const { maxCharacters = charactersOf(range, text) } = options;
   const asked = `Write the summary of ${entries(coveredSeqs(range))} now.`;
   return {
     messages: [
-      { role: "system", content: instructions(mark, coveredSeqs(range), range.previous, options) },
+      {
+        role: "system",
+        content: instructions(mark, coveredSeqs(range), range.previous, { ...options, maxCharacters }),
+      },
       { role: "user", content: `${text}\n\n${asked}` },
     ],
   };
+}
+
+/** Models count badly, so they are asked for less than the limit. Letters of the record may have several bytes. */
+function charactersOf({ maxSummaryTokens }: SummaryRange, record: string): number | undefined {
+  if (maxSummaryTokens === undefined) return undefined;
+  return Math.ceil((0.75 * maxSummaryTokens * BYTES_PER_TOKEN * record.length) / utf8Length(record));
 }
 
 /** The shortest limit for a text, in bytes. Shorter texts would be useless. */
@@ -94,6 +105,7 @@ function fittingRecord(range: SummaryRange, options: SummaryRequestOptions): rea
 
 function itemsOf(range: SummaryRange, limits: RecordLimits): readonly RecordItem[] {
   const items = recordOf(range.messages, limits);
+  if (items.length === 0 && range.previous !== undefined) return [];
   if (items.length === 0) throw invalid(`There is nothing to summarize in ${entries(range)}.`);
   return [{ label: `${entries(range)} begin` }, ...items];
 }
@@ -170,12 +182,12 @@ export interface AcceptSummaryOptions {
 /** The result of `acceptSummary`: the payload of the summary entry, or the reason for the refusal. */
 export type SummaryVerdict =
   | { readonly accepted: true; readonly payload: SummaryPayload }
-  | { readonly accepted: false; readonly reason: "empty" | "not_smaller" };
+  | { readonly accepted: false; readonly reason: "empty" | "too_long" | "not_smaller" };
 
 /**
  * Checks a summarizer's text and makes the payload of the `summary` entry. The entry covers everything from the start
- * of the previous summary to the end of the range. A blank text is refused. A text is also refused if it costs at least
- * as much as the messages (without thinking) and the previous summary.
+ * of the previous summary to the end of the range. A blank text is refused, and one with more than the
+ * range's `maxSummaryTokens`. A text is also refused if it costs at least as much as the messages (without thinking) and the previous summary.
  * @example
  * const messages = [{ role: "user", content: "Tell me all about it. ".repeat(20) }] as const;
  * acceptSummary({ fromSeq: 0, toSeq: 0, messages }, "The user asked to be told all about it.").accepted; // true
@@ -191,7 +203,10 @@ export function acceptSummary(
   if (text === "") return { accepted: false, reason: "empty" };
   const cost = (messages: readonly Message[]): number =>
     messages.reduce((sum, message) => sum + countMessage(message, tokenCounter, model), 0);
-  if (cost([summaryMessage(text)]) >= cost(replacedBy(range))) return { accepted: false, reason: "not_smaller" };
+  const isLong = isTooLong(text, range);
+  const isLarger = cost([summaryMessage(text)]) >= cost(replacedBy(range));
+  if (isLarger && (range.messages.length > 0 || !isLong)) return { accepted: false, reason: "not_smaller" };
+  if (isLong) return { accepted: false, reason: "too_long" };
   const inLane = lane === undefined ? {} : { contextRef: lane };
   return { accepted: true, payload: { ...inLane, ...coveredSeqs(range), content: text } };
 }

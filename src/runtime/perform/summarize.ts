@@ -4,6 +4,7 @@ import type { Summarize } from "../../agent/directive.ts";
 import { addUsage, type ModelAnswer, recordedUsage, type Usage } from "../../agent/model-call.ts";
 import { failedSummary, isSummaryOf, NOT_SMALLER } from "../../agent/react/summary-plan.ts";
 import type { Signal } from "../../agent/signal.ts";
+import { limitsOf } from "../../projection/policy/policy.ts";
 import type { ProjectionMeta } from "../../projection/projection.ts";
 import type { SummaryRange } from "../../projection/summary/summary-range.ts";
 import { acceptSummary, type SummaryVerdict, summaryRequest } from "../../projection/summary/summary-request.ts";
@@ -210,7 +211,13 @@ async function written(
     throw new RequestError({ code: "summary_not_accepted", message: "Another process may have the thread." });
   };
   await beforeAttempt();
-  if (summarizer !== undefined) return writtenBy(summarizer, { range, focus }, scene, signal);
+  if (summarizer !== undefined) {
+    const first = await writtenBy(summarizer, { range, focus }, scene, signal);
+    const { maxSummaryTokens } = range;
+    if (maxSummaryTokens === undefined || !isTooLongFor(range, first.content)) return first;
+    const shorter = { ...range, maxSummaryTokens: Math.floor(SHORTER * maxSummaryTokens) };
+    return writtenBy(summarizer, { range: shorter, focus }, scene, signal);
+  }
   if (model === undefined) throw new RequestError({ code: "model_unresolved", message: NO_MODEL });
   const { streaming, streamIdleTimeoutMs: idleTimeoutMs } = scene.definition;
   const { modelMaxRetries, modelRetryBackoffMs, modelRetryBackoffFactor } = scene.definition;
@@ -231,20 +238,42 @@ async function written(
       outputTokens: countText(received, heuristic),
     });
     // A stream shows when the model falls silent.
-    const call = { model, messages, streaming, idleTimeoutMs, signal, estimateUsage, ports: scene.ports };
+    const settings = { maxOutputTokens: longestAnswer(name, range, maxTokens) };
+    const call = { model, messages, settings, streaming, idleTimeoutMs, signal, estimateUsage, ports: scene.ports };
     return withRetries(call, retries);
   };
-  const answer = await wholeSummary(ask);
+  const answer = await wholeSummary(range, ask);
   const { usage, finishReason } = answer;
   span.answered(answer, await costOf(scene, { model: name, usage }, signal));
   return { content: contentText(answer.content), call: { model: name, usage, finishReason } };
 }
 
-/** A summary that the model has finished. One that reached the limit of its output is asked for once more, shorter. */
-async function wholeSummary(ask: (maxCharacters?: number) => Promise<ModelAnswer>): Promise<ModelAnswer> {
-  const first = await ask();
-  if (first.finishReason !== "length") return unfiltered(first);
-  const maxCharacters = Math.floor(SHORTER * contentText(first.content).length);
+function isTooLongFor(range: SummaryRange, text: string): boolean {
+  const verdict = acceptSummary(range, text);
+  return !verdict.accepted && verdict.reason === "too_long";
+}
+
+/** The longest answer of most models that are in no table. */
+const LONGEST_ANSWER = 8192;
+/** The tokens of a model that thinks before it writes. */
+const THINKING = 4000;
+
+/** The limit of output tokens: some models count thinking too, and texts may have more tokens than estimated. */
+function longestAnswer(model: string, { maxSummaryTokens = LONGEST_ANSWER }: SummaryRange, request: number): number {
+  const most = Math.max(maxSummaryTokens, Math.min(2 * maxSummaryTokens + THINKING, request));
+  return Math.min(most, limitsOf(model)?.output ?? LONGEST_ANSWER);
+}
+
+/** A summary that the model has finished. One that is too long is asked for once more, shorter. */
+async function wholeSummary(
+  range: SummaryRange,
+  ask: (maxCharacters?: number) => Promise<ModelAnswer>,
+): Promise<ModelAnswer> {
+  const first = unfiltered(await ask());
+  const text = contentText(first.content);
+  if (first.finishReason !== "length" && !isTooLongFor(range, text)) return first;
+  const share = (range.maxSummaryTokens ?? Number.POSITIVE_INFINITY) / countText(text, heuristic);
+  const maxCharacters = Math.floor(SHORTER * text.length * Math.min(1, share));
   if (maxCharacters === 0) throw notWhole(TOO_LONG, first);
   const second = await ask(maxCharacters).catch((error: unknown) => {
     throw ModelError.isInstance(error) ? withUsage(error, addUsage(first.usage, error.partial?.usage ?? {})) : error;
@@ -254,7 +283,7 @@ async function wholeSummary(ask: (maxCharacters?: number) => Promise<ModelAnswer
   return unfiltered(both);
 }
 
-/** The share of a summary that was cut off for the next attempt. Models count their characters badly. */
+/** The share of a summary that was too long for the next attempt. Models count their characters badly. */
 const SHORTER = 0.7;
 
 function unfiltered(answer: ModelAnswer): ModelAnswer {
@@ -322,7 +351,11 @@ async function modelFor(
   throw new RequestError({ code: "unknown_model", message });
 }
 
-function notAccepted(reason: "empty" | "not_smaller"): RequestError {
+function notAccepted(reason: "empty" | "too_long" | "not_smaller"): RequestError {
+  if (reason === "too_long") {
+    const message = "The summary is too long: it would leave too little space for the conversation.";
+    return new RequestError({ code: "summary_too_long", message });
+  }
   const message =
     reason === "empty" ? "The summary says nothing." : "The summary is no smaller than what it would replace.";
   return new RequestError({ code: "summary_not_accepted", message });

@@ -34,7 +34,7 @@ describe("after a summary that was too long for its model", () => {
 
   test("the request to the summarizer keeps a lower limit", () => {
     expect(limits(400)).toEqual([1000]);
-    expect(limits(0)).toEqual([1000]);
+    expect(limits(1)).toEqual([1000]);
   });
 
   test("two refusals halve the limit twice", () => {
