@@ -83,6 +83,8 @@ export type CallBasis = {
   readonly calibration: number;
   readonly view: ProjectionView;
   readonly estimatedTokens: number;
+  /** The part of the estimate for files. Absent: none. */
+  readonly fileTokens?: number;
   /** The seqs of the settings that held. Absent: none. */
   readonly settingSeqs?: readonly number[];
 };

@@ -6,6 +6,11 @@ export interface CallSample {
   readonly reported: number;
   /** The factor that was part of the estimate, so that it is not applied twice. Default 1. */
   readonly factor?: number | undefined;
+  /**
+   * The part of the estimate for files. A call with files is not used, because each provider reads files in its own way. Default
+   * 0.
+   */
+  readonly fileTokens?: number | undefined;
 }
 
 /** A counter whose counts are multiplied by a factor from past calls. */
@@ -25,16 +30,18 @@ const MOST = 4;
 
 /**
  * The counter corrected by the calls of one model, oldest first. The factor is reported tokens divided by estimated tokens
- * over the last 8 usable calls, limited to 0.25 to 4. Without calls it is 1.
+ * over the last 8 usable calls, limited to 0.25 to 4. Where all calls have files it stays that of the last one. Without calls it
+ * is 1.
  *
  * @example
  * calibrate(heuristic, [{ estimated: 1000, reported: 1200 }]).factor; // 1.2
  */
 export function calibrate(counter: TokenCounter, calls: readonly CallSample[]): CalibratedCounter {
-  const last = calls.map(rawSample).filter(isUsable).slice(-CALLS);
+  const usable = calls.map(rawSample).filter(isUsable);
+  const last = usable.filter(({ fileTokens = 0 }) => fileTokens === 0).slice(-CALLS);
   const estimated = last.reduce((sum, call) => sum + call.estimated, 0);
   const reported = last.reduce((sum, call) => sum + call.reported, 0);
-  return calibrated(counter, last.length === 0 ? 1 : reported / estimated);
+  return calibrated(counter, last.length === 0 ? (usable.at(-1)?.factor ?? 1) : reported / estimated);
 }
 
 /**
@@ -65,8 +72,8 @@ function bound(factor: number): number {
   return Math.round(Math.min(MOST, Math.max(LEAST, known)) * 1000) / 1000;
 }
 
-function rawSample({ estimated, reported, factor = 1 }: CallSample): CallSample {
-  return { estimated: estimated / factor, reported };
+function rawSample({ estimated, factor = 1, ...own }: CallSample): CallSample {
+  return { ...own, estimated: estimated / factor, factor };
 }
 
 /** Calls without reported usage, or with zero, are skipped. */

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Message } from "../../src/thread/message.ts";
 import { type CallSample, calibrate } from "../../src/tokens/calibrate.ts";
-import { countMessage, heuristic, type TokenCounter } from "../../src/tokens/counter.ts";
+import { countMessage, FILE_TOKENS, heuristic, type TokenCounter } from "../../src/tokens/counter.ts";
 import { loadExactCounter } from "../../src/tokens/exact.ts";
 import { CORPORA, type Corpus } from "./corpora.ts";
 
@@ -52,6 +52,16 @@ describe.each(CORPORA)("$name", (corpus) => {
     table.push(
       `${corpus.name.padEnd(8)} heuristic ${String(raw).padStart(6)} %   calibrated ${corrected} %   ${counter.id}`,
     );
+
+    // A file that costs far more or less than its estimate says nothing of texts.
+    for (const cost of [0.05, 12]) {
+      const files = calls.map(({ estimated, reported }) => ({
+        estimated: estimated + FILE_TOKENS.pdf,
+        reported: reported + cost * FILE_TOKENS.pdf,
+        fileTokens: FILE_TOKENS.pdf,
+      }));
+      expect(calibrate(heuristic, [...calls, ...files]).factor).toBe(counter.factor);
+    }
 
     const [least, most] = HEURISTIC_ERROR[corpus.name] ?? [0, 0];
     expect(raw).toBeGreaterThanOrEqual(least);

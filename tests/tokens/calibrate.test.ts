@@ -42,6 +42,13 @@ describe("the factor", () => {
     expect(calibrate(heuristic, [call(100, 120), ...useless, ...useless]).factor).toBe(1.2);
   });
 
+  test("is not taught by calls with files; where all have some, the last one is kept", () => {
+    const withFile = (reported: number, factor?: number) => ({ ...call(12_000, reported, factor), fileTokens: 10_000 });
+    expect(calibrate(heuristic, [call(1000, 1200), withFile(3000), withFile(90_000)]).factor).toBe(1.2);
+    expect(calibrate(heuristic, [withFile(3000), withFile(3000, 1.1)]).factor).toBe(1.1);
+    expect(calibrate(heuristic, [withFile(3000)]).factor).toBe(1);
+  });
+
   test("is not corrected twice: an estimate made with a factor counts without it", () => {
     expect(calibrate(heuristic, [call(1200, 1200, 1.2)]).factor).toBe(1.2);
     const again = calibrate(calibrate(heuristic, [call(1000, 1200)]), [call(1200, 1200, 1.2)]);

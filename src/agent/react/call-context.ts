@@ -9,7 +9,15 @@ import { isPlainObject, type JsonObject, type JsonValue } from "../../thread/jso
 import { authorName, type Content, type ToolSpec, withAuthorName } from "../../thread/message.ts";
 import type { Thread } from "../../thread/thread.ts";
 import { type CallSample, calibrate } from "../../tokens/calibrate.ts";
-import { countMessage, countTools, factsOf, heuristic, type TokenCounter } from "../../tokens/counter.ts";
+import {
+  countMessage,
+  countTools,
+  factsOf,
+  fileTokens as fileTokensOf,
+  heuristic,
+  messageFiles,
+  type TokenCounter,
+} from "../../tokens/counter.ts";
 import type { Mode } from "../definition/config.ts";
 import { type InputSchema, objectSchemaOf } from "../definition/schema.ts";
 import type { CallBasis, CallEnvironment, CallRecord } from "../model-call.ts";
@@ -309,7 +317,7 @@ export function callBasis(
 ): { readonly basis: CallBasis; readonly blobs: readonly JsonValue[] } {
   const model = currentModel(agent);
   const { policy, counter, held } = context;
-  const { meta, toolSpec } = context.projection;
+  const { meta, toolSpec, messages } = context.projection;
   const systemPrompt = systemPromptOf(agent, held);
   const environment: CallEnvironment = {
     ...(systemPrompt !== undefined && { systemPrompt }),
@@ -317,6 +325,7 @@ export function callBasis(
     settings: callSettingsOf(agent, run, held),
   };
   const { id, version, factor } = factsOf(counter);
+  const fileTokens = messages.flatMap(messageFiles).reduce((sum, file) => sum + fileTokensOf(file), 0);
   const basis: CallBasis = {
     ...(model !== undefined && { model }),
     basisRev: meta.basisRev,
@@ -330,6 +339,7 @@ export function callBasis(
     calibration: factor,
     view: meta.view,
     estimatedTokens: meta.estimatedTokens,
+    ...(fileTokens > 0 && { fileTokens }),
     ...(held.seqs.length > 0 && { settingSeqs: held.seqs }),
   };
   return { basis, blobs: [policy as unknown as JsonValue, environment] };
@@ -385,7 +395,8 @@ export function counterFor(
 
 /** Reported tokens divided by estimated tokens, for estimates with this factor. Undefined before the first call. */
 function reportedShare(agent: ReactAgent, factor: number): number | undefined {
-  const samples = samplesOf(agent.thread, currentModel(agent));
+  // The files of the refused call are those of the calls before.
+  const samples = samplesOf(agent.thread, currentModel(agent)).map((sample) => ({ ...sample, fileTokens: 0 }));
   return samples.length === 0 ? undefined : calibrate(heuristic, samples).factor / factor;
 }
 
@@ -394,10 +405,10 @@ function samplesOf(thread: Thread, model: string | undefined): readonly CallSamp
   return thread.slice(from, Math.max(from, thread.lastSeq)).flatMap((entry) => {
     const call = recordedCall(entry);
     if (call === undefined || call.model !== model) return [];
-    const { estimatedTokens: estimated, calibration: factor, usage } = call;
+    const { estimatedTokens: estimated, calibration: factor, usage, fileTokens } = call;
     const reported = isPlainObject(usage) && usage["estimated"] !== true ? usage["inputTokens"] : undefined;
     if (typeof estimated !== "number" || typeof reported !== "number" || typeof factor !== "number") return [];
-    return [{ estimated, reported, factor }];
+    return [{ estimated, reported, factor, fileTokens }];
   });
 }
 

@@ -1,4 +1,5 @@
 import { CallError, heuristic, loadExactCounter, memoryStore, rebuildCall, type TokenCounter } from "heddle";
+import { recordedCall } from "heddle/core";
 import { scriptedModel } from "heddle/testing";
 import { expect, test } from "vitest";
 import { proveAll, stage } from "../support/stage.ts";
@@ -85,6 +86,22 @@ test("an exact counter too; a calibrated one is known from the log", async () =>
   const texts = ["One?", "Two?", "Three?"];
   const calibrated = await asked({ contextPolicy: { tokenEstimator: "calibrated" } }, texts);
   expect(await proveAll(calibrated.on.store, calibrated.on.threadId)).toBe(3);
+});
+
+test("a call with a file does not teach the counter of texts, and is proven too", async () => {
+  const usage = (inputTokens: number) => ({ text: "Ok.", usage: { inputTokens, outputTokens: 2 } });
+  const script = [usage(12), usage(50_000), usage(50_000)];
+  const { on, server } = await asked({ script, contextPolicy: { tokenEstimator: "calibrated" } }, ["One?"]);
+  const factors = async () => (await server.thread()).toArray().flatMap((entry) => recordedCall(entry) ?? []);
+  const data = { base64: "JVBERi0=" };
+  const file = { type: "file", mediaType: "application/pdf", data } as const;
+  for (const content of [[{ type: "text", text: "Two?" } as const, file], "Three?"])
+    await on.end((await on.end(server.ask(content))).result);
+  const [first, second, third] = await factors();
+  expect([first?.fileTokens, second?.fileTokens, third?.fileTokens]).toEqual([undefined, 10_000, 10_000]);
+  expect(second?.calibration).toBeCloseTo(12 / (first?.estimatedTokens ?? 0), 3);
+  expect(third?.calibration).toBe(second?.calibration);
+  expect(await proveAll(on.store, on.threadId)).toBe(3);
 });
 
 test("a call that comes out otherwise is not proven", async () => {
