@@ -78,7 +78,9 @@ test("the reserve is at least the longest answer the agent allows", () => {
     reserveOutputTokens: 3000,
   });
   expect(ContextPolicy.resolve({ definition, maxOutputTokens: 100 })).toBe(definition);
-  expect(() => ContextPolicy.resolve({ definition, maxOutputTokens: 4003 })).toThrow(PolicyError);
+  const longest = () => ContextPolicy.resolve({ definition, maxOutputTokens: 4003 });
+  expect(longest).toThrow(PolicyError);
+  expect(longest).toThrow("maxOutputTokens 4003 leaves nothing of maxInputTokens 4003");
   expect(() => ContextPolicy.resolve({ definition, maxOutputTokens: Number.NaN })).toThrow(PolicyError);
 });
 

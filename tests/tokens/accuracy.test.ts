@@ -12,6 +12,7 @@ const HEURISTIC_ERROR: Readonly<Record<string, readonly [least: number, most: nu
   JSON: [-35, -20],
   base64: [-70, -55],
   CJK: [-10, 10],
+  Japanese: [-20, -10],
   emoji: [-50, -35],
 };
 

@@ -52,6 +52,13 @@ const CJK = [
   "모델이 보는 문맥은 기록에서 계산됩니다.",
 ];
 
+const JAPANESE = [
+  "吾輩は猫である。名前はまだ無い。",
+  "どこで生れたかとんと見当がつかぬ。",
+  "何でも薄暗いじめじめした所でニャーニャー泣いていた事だけは記憶している。",
+  "吾輩はここで始めて人間というものを見た。",
+];
+
 const EMOJI = [..."😀😂🥰😎🤔😴🤯🥳😭😡👍👎👏🙏💪🎉🔥🚀🐶🐱🦊🐼🌍🌞🌧🍎🍕🍣🏀🎸🚗🏠💡📚💰🔒"];
 
 const name = (next: (below: number) => number) => WORDS[next(WORDS.length)] ?? "";
@@ -71,5 +78,6 @@ export const CORPORA: readonly Corpus[] = [
   }),
   corpus("base64", 4, (next) => Buffer.from(Array.from({ length: 57 }, () => next(256))).toString("base64")),
   corpus("CJK", 5, (next) => CJK[next(CJK.length)] ?? ""),
+  corpus("Japanese", 7, (next) => JAPANESE[next(JAPANESE.length)] ?? ""),
   corpus("emoji", 6, (next) => EMOJI[next(EMOJI.length)] ?? ""),
 ];

@@ -105,6 +105,8 @@ export class ContextPolicy {
     const hasWindow = first?.maxInputTokens !== undefined;
     const own = ContextPolicy.create(hasWindow ? first : { ...ContextPolicy.#windowOf(given, model), ...first });
     const { maxInputTokens } = own;
+    if (maxOutputTokens > own.reserveOutputTokens)
+      checkReserve({ maxInputTokens, reserveOutputTokens: maxOutputTokens }, "maxOutputTokens");
     const reserveOutputTokens = Math.max(own.reserveOutputTokens, maxOutputTokens);
     const isComplete = own === first && reserveOutputTokens === own.reserveOutputTokens;
     if (isComplete) return own;
@@ -228,12 +230,16 @@ function isCeiling(value: unknown): value is number {
   return typeof value === "number" && value > 0;
 }
 
-function checkReserve({ maxInputTokens, reserveOutputTokens }: PolicyFields): void {
+/** The answer may be as long as `maxOutputTokens` of the agent or the ask, so that is reserved too. */
+function checkReserve(
+  { maxInputTokens, reserveOutputTokens }: Pick<PolicyFields, "maxInputTokens" | "reserveOutputTokens">,
+  name: "reserveOutputTokens" | "maxOutputTokens" = "reserveOutputTokens",
+): void {
   if (reserveOutputTokens < maxInputTokens) return;
   const message =
-    `reserveOutputTokens ${reserveOutputTokens} leaves nothing of maxInputTokens ${maxInputTokens} for the input. ` +
-    "Set a smaller reserveOutputTokens or a larger maxInputTokens.";
-  throw impossible("reserveOutputTokens", message);
+    `${name} ${reserveOutputTokens} leaves nothing of maxInputTokens ${maxInputTokens} for the input. ` +
+    `Set a smaller ${name} or a larger maxInputTokens.`;
+  throw impossible(name, message);
 }
 
 /** Throws if `keepLastTurns` exceeds a limit. Each turn has at least one message, so `maxMessages` limits turns too. */
