@@ -6,6 +6,7 @@ import { HeddleError } from "../../thread/errors.ts";
 import { isPlainObject, type JsonObject } from "../../thread/json.ts";
 import { readBranch } from "../../thread/lane-operations.ts";
 import { type Content, hasContent } from "../../thread/message.ts";
+import type { Thread } from "../../thread/thread.ts";
 import type { Failure, Signal } from "../signal.ts";
 import {
   addDirectives,
@@ -111,7 +112,7 @@ function firstAgent({ state: { last } }: ReactAgent): string | undefined {
 
 /**
  * The agent that answers an ask on a lane of a thread that was handed over. It is the one that the lane had at its end, or where the
- * ask branches off. Undefined: the thread has one agent, or the entries that name it are not loaded.
+ * ask branches off, which may have to be loaded. Undefined: the thread has one agent, or no loaded entry names it.
  */
 export function laneAgent(agent: ReactAgent, place: ContextOperation | undefined): string | undefined {
   const first = firstAgent(agent);
@@ -119,9 +120,19 @@ export function laneAgent(agent: ReactAgent, place: ContextOperation | undefined
   const { thread, state } = agent;
   const branch = place && readBranch({ kind: "ai_context_operation", seq: thread.rev, payload: { ...place } });
   const { from: lane, atSeq } = branch ?? { from: place?.contextRef ?? state.activeContextRef, atSeq: thread.lastSeq };
-  const { items, complete } = foldLane(thread, lane, { atSeq });
-  const named = items.findLast(({ entry }) => agentIn(entry) !== undefined);
-  return named === undefined ? (complete ? first : undefined) : agentIn(named.entry);
+  if (atSeq < 0) return first; // a branch without entries
+  const context = atSeq < thread.firstSeq ? undefined : foldLane(thread, lane, { atSeq });
+  const named = context?.items.findLast(({ entry }) => agentIn(entry) !== undefined);
+  const isComplete = context?.complete === true;
+  if (place !== undefined && named === undefined && !isComplete && thread.firstSeq > 0) throw lacksAgent(thread, atSeq);
+  return named === undefined ? (isComplete ? first : undefined) : agentIn(named.entry);
+}
+
+/** Each time, twice as many entries before the place are loaded. */
+function lacksAgent({ firstSeq }: Thread, atSeq: number): ProjectionError {
+  const neededFromSeq = Math.max(0, Math.min(firstSeq, atSeq) - Math.max(64, atSeq - firstSeq));
+  const message = `The ask that names the agent lies before the entries loaded. Load the thread from seq ${neededFromSeq}.`;
+  return new ProjectionError({ code: "tail_too_short", message, neededFromSeq });
 }
 
 /** The agent that has the thread from this entry on: that of an ask, or the next one of a handoff. */

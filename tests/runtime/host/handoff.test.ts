@@ -119,6 +119,39 @@ test("an ask on another branch goes to the agent of that branch", async () => {
   await end(host.stop());
 });
 
+test("an ask on a branch from before the loaded entries goes to the agent of that place", async () => {
+  const shown: Shown[] = [];
+  const { host: make, end, store } = await house();
+  const policy = { contextPolicy: { maxInputTokens: 2000, reserveOutputTokens: 500, keepLastTurns: 1 } };
+  let host = make({ agents: desk(shown, policy, policy) });
+  const answers = async (content: string, options: object = {}): Promise<readonly string[]> => {
+    shown.length = 0;
+    const request = await end(host.ask("thread_1", content, options));
+    await end(request.result);
+    return [...new Set(shown.map(({ agent }) => agent))];
+  };
+  const payload = (role: string) => ({ role, content: "The wind howls over the moor. ".repeat(4) });
+  const far = ["user", "assistant"].map((role) => ({ kind: "message", payload: payload(role) }));
+  await store.append("thread_1", Array(150).fill(far).flat());
+  expect(await answers("Good morning.", { agent: "front" })).toEqual(["front"]);
+  expect(await answers("Is it paid?")).toEqual(["front", "billing"]);
+  expect(await answers("And now?")).toEqual(["billing"]);
+  for (let round = 0; round < 4; round++) {
+    await end(host.stop());
+    await store.append("thread_1", Array(50).fill(far).flat());
+    host = make({ agents: desk(shown, policy, policy) });
+    expect(await answers("And here?")).toEqual(["billing"]);
+  }
+  const { firstSeq } = await end(host.thread("thread_1"));
+  const log = await logOf(store, "thread_1");
+  const before = (content: string) => log.find(({ payload }) => Reflect.get(payload, "content") === content)?.id;
+  expect(log.findIndex(({ id }) => id === before("And now?"))).toBeLessThan(firstSeq);
+  expect(await answers("And then?", { branch: { before: before("And now?"), lane: "c" } })).toEqual(["billing"]);
+  expect(await answers("Who are you?", { branch: { before: before("Is it paid?"), lane: "d" } })).toEqual(["front"]);
+  expect(await answers("Hello?", { branch: { before: log[0]?.id, lane: "e" } })).toEqual(["front"]);
+  await end(host.stop());
+});
+
 test("an ask on a branch whose agent cannot start is refused, and no other agent answers it", async () => {
   const shown: Shown[] = [];
   let isBroken = false;
