@@ -55,11 +55,12 @@ import { DueThreads, guarded } from "./due-threads.ts";
 import { familyUsage, familyWaiting } from "./family.ts";
 import { listWaiting, type WaitingList } from "./list-waiting.ts";
 import { LiveEvents } from "./live-events.ts";
-import { LiveThreads, type RequestEnded, type SharedParts, type Used } from "./live-threads.ts";
+import { LiveThreads, type SharedParts, type Used } from "./live-threads.ts";
 import type {
   AgentChoice,
   HostGetOptions,
   HostOptions,
+  RequestEnded,
   ThreadReadOptions,
   WaitingListOptions,
   WorkOptions,

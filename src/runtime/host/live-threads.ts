@@ -23,7 +23,7 @@ import { reschedule } from "./advance.ts";
 import type { DueThreads } from "./due-threads.ts";
 import { endLostCall } from "./family.ts";
 import { HostedRequest } from "./hosted-request.ts";
-import type { HostGetOptions, HostOptions } from "./options.ts";
+import type { HostGetOptions, HostOptions, RequestEnded } from "./options.ts";
 import {
   agentMismatch,
   askedAgent,
@@ -60,14 +60,6 @@ interface Live<Agent extends AnyAgent> {
   /** The requests that were returned and have not ended: the open one, and those of asks with a time. */
   hosted: readonly HostedRequest<AgentOutput<Agent>>[];
 }
-
-/** Called when a request has ended here. */
-export type RequestEnded = (ended: {
-  readonly kind: "request_completed" | "request_failed" | "request_cancelled";
-  readonly requestId: string;
-  readonly threadId: string;
-  readonly agent: AnyAgent;
-}) => void;
 
 /** The parts of a host that its live threads use. */
 interface HostParts {
@@ -259,8 +251,7 @@ export class LiveThreads<Agent extends AnyAgent> {
   takeOver(threadId: string, start: Pick<Start<Agent>, "agent" | "gate"> = {}): Promise<AgentRequest | undefined> {
     const isLive = this.live(threadId) !== undefined; // otherwise the start may close the request, as failed
     const taken = async ({ loop }: Used<Agent>) => {
-      const last = loop.request(loop.live.request?.id ?? "");
-      const request = loop.current ?? (isLive ? undefined : last);
+      const request = loop.current ?? (isLive ? undefined : loop.request(loop.live.request?.id ?? ""));
       if (request === undefined) await reschedule(loop);
       return request;
     };
@@ -286,8 +277,7 @@ export class LiveThreads<Agent extends AnyAgent> {
     if (this.isStopped) return;
     const start = { claimWaitMs: 0, agent, context } as Start<Agent>; // the context is that of the parent
     try {
-      const taken = ({ loop }: Used<Agent>) => takePosted(loop).then(() => endLostCall(this.live(from), loop));
-      await this.use(threadId, taken, start);
+      await this.use(threadId, ({ loop }) => takePosted(loop).then(() => endLostCall(this.live(from), loop)), start);
     } catch (error) {
       if (this.isStopped || isOfAnotherHost(error)) return;
       this.#due.setEarlier(threadId, this.#ports.clock() + (this.#options.leaseTtlMs ?? LEASE_TTL_MS));

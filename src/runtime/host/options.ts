@@ -132,3 +132,11 @@ export interface HostGetOptions<Context = unknown> extends AgentChoice {
   /** How long to wait for the process that holds the thread, in milliseconds. Default: `claimWaitMs` of the host. */
   readonly claimWaitMs?: number | undefined;
 }
+
+/** Called when a request has ended here. */
+export type RequestEnded = (ended: {
+  readonly kind: "request_completed" | "request_failed" | "request_cancelled";
+  readonly requestId: string;
+  readonly threadId: string;
+  readonly agent: AnyAgent;
+}) => void;

@@ -417,3 +417,29 @@ describe("rows that wait", () => {
     expect(opened.live.inbox.size).toBe(0);
   });
 });
+
+describe("a function of the caller that throws between two calls", () => {
+  test("fails the request with its error as the cause; the results are kept", () => {
+    let isBad = false;
+    const projector = createProjector();
+    const throwing = {
+      ...projector,
+      project: (input: Parameters<typeof projector.project>[0]) => {
+        if (isBad) throw WHY;
+        return projector.project(input);
+      },
+    };
+    const open = running(idle({ projector: throwing as typeof projector }));
+    isBad = true;
+    const steered = written(open, answer(open, ["nothing"]));
+    expect(find(steered, "report")).toEqual({
+      type: "report",
+      error: WHY,
+      origin: { code: "projection_failed", threadId: "thread_t", requestId: "req_1" },
+    });
+    expect(events(steered).at(-1)).toBe("request_failed");
+    expect(find(steered, "reject").error).toMatchObject({ failure: { code: "projection_failed" }, cause: WHY });
+    const roles = steered.live.agent.thread.toArray().map(({ payload }) => (payload as { role?: string }).role);
+    expect(roles.slice(0, 3)).toEqual(["user", "assistant", "tool"]);
+  });
+});
