@@ -1,4 +1,4 @@
-import { isPlainObject, type JsonObject } from "../../thread/json.ts";
+import type { JsonObject } from "../../thread/json.ts";
 import type { EventData } from "../event.ts";
 import type { Failure, Signal } from "../signal.ts";
 import {
@@ -93,19 +93,17 @@ function attemptsFailure(agent: ReactAgent, run: Run, attempt: number): Failure 
   const isCut = run.handedOver !== undefined && cutsOf(agent, run) >= maxAttempts;
   if (attempt <= maxAttempts && !isCut) return undefined;
   const what = isCut
-    ? `A model call was cut by a stop of its process ${maxAttempts} times. Give the process more time`
+    ? `A stop of the process cut a model call ${maxAttempts} times. Give it more time`
     : `The process ended in each of ${maxAttempts} attempts of the request. See what ends it`;
   return { code: "attempts_exhausted", message: `${what}, or raise maxAttempts, and ask again.` };
 }
 
 /** How often stops have cut the call that is next. Each answer is progress. */
 function cutsOf({ thread }: ReactAgent, { requestId }: Run): number {
-  const payloads = thread
-    .filterByRef("requestId", requestId, { partial: true })
-    .map(({ payload }) => payload as JsonObject); // payloads are JSON
-  const answer = payloads.findLastIndex(({ role }) => role === "assistant");
-  return payloads.slice(answer + 1).filter(({ handedOver }) => isPlainObject(handedOver) && handedOver["cut"] === true)
-    .length;
+  const entries = thread.filterByRef("requestId", requestId, { partial: true });
+  const payloads = entries.map(({ payload }) => payload as JsonObject); // payloads are JSON
+  const from = payloads.findLastIndex(({ role }) => role === "assistant") + 1;
+  return payloads.slice(from).filter(({ handedOver }) => Object(handedOver).cut === true).length;
 }
 
 /** Other writers have appended entries: performs their decisions and uses their answers. */

@@ -82,8 +82,9 @@ function warnOfMissing({ agent: { state }, options: { handOff, threadId, warnOnc
   for (const { child } of state.run === undefined ? [] : openCalls(state.run)) {
     if (child === undefined || handOff?.serves(child.agent) !== false) continue;
     const name = JSON.stringify(child.agent);
-    const ways = "Serve it, or free the request with steer and skip: true, or with cancel";
-    warnOnce(`Thread ${threadId}: a call waits for the agent ${name}, which this host does not serve. ${ways}.`);
+    warnOnce(
+      `Thread ${threadId} waits for the agent ${name}, which this host does not serve: steer with skip, or cancel.`,
+    );
   }
 }
 

@@ -60,7 +60,6 @@ import type {
   AgentChoice,
   HostGetOptions,
   HostOptions,
-  RequestEnded,
   ThreadReadOptions,
   WaitingListOptions,
   WorkOptions,
@@ -128,7 +127,7 @@ export class AgentHost<Agent extends AnyAgent = AnyAgent> extends ThreadCommands
     this.#due = new DueThreads(this.#ports, (ids) => this.#takeovers.startDue(ids), scheduler);
     const { stopped } = this;
     this.#titles = titleWriter(options, { ports: this.#ports, warn: this.#warn, stopped });
-    const ended: RequestEnded = ({ kind, requestId, threadId, agent }) => {
+    const ended: SharedParts["ended"] = ({ kind, requestId, threadId, agent }) => {
       this.#signals.forget(requestId);
       this.#takeovers.placeIsFree();
       shared?.placeIsFree();
