@@ -13,6 +13,7 @@ import { LiveRequest } from "../request/request.ts";
 import { isSuspended } from "../request/request-error.ts";
 import { retryStore } from "../session/store-retry.ts";
 import type { RequestSpan, RequestWork } from "../telemetry/telemetry.ts";
+import { pause } from "../timers.ts";
 import { callModel } from "./call-model.ts";
 import { checkExchange } from "./check-exchange.ts";
 import { reportEnd } from "./report-end.ts";
@@ -105,6 +106,9 @@ interface CalledThread {
   readonly reply: (signal: (reply: string) => LiveSignal) => Promise<unknown>;
 }
 
+/** How long after a failed read the inbox is read again. */
+const AGAIN_MS = 1000;
+
 const doNothing = (): void => undefined;
 
 /** Notes when other processes have posted or changed commands of a thread. */
@@ -138,7 +142,13 @@ export function notePosted(store: ThreadStore, threadId: string): PostedCommands
     };
     const begin = (): void => {
       wake = doNothing;
-      read().then(done, rest); // after an error the next command has the inbox read
+      read().then(done, failed);
+    };
+    // The command may be the last one.
+    const failed = (error: unknown): void => {
+      if (!HeddleError.isInstance(error) || !error.retryable) return rest();
+      isPosted = true;
+      void pause(ports, AGAIN_MS).then(done);
     };
     const rest = (): void => {
       wake = begin;

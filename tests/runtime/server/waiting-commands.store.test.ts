@@ -253,6 +253,27 @@ describe.each([
   });
 });
 
+test("a row that was posted while the inbox could not be read is taken when it can", async () => {
+  let isAway = false;
+  const away = new StoreError({ code: "store_unreachable", retryable: true, message: "It is away." });
+  const on = await stage({
+    around: (store) => ({
+      ...store,
+      pending: async (...given) => (isAway ? Promise.reject(away) : store.pending(...given)),
+    }),
+  });
+  const server = await on.start({ script: ["One.", "Two."] });
+  const request = await on.end(server.ask("One?"));
+  await on.end(request.result);
+  isAway = true;
+  await on.store.post(on.threadId, { id: "two", type: "ask", content: "Two?" });
+  await on.pass(20_000);
+  isAway = false;
+  await on.pass(20_000);
+  expect(told(await on.log())).toContain("ask Two?");
+  await on.end(server.stop());
+});
+
 test("a row that no agent takes is reported once, however often the inbox is read", async () => {
   const on = await stage();
   const server = await on.start(hanging);
