@@ -39,6 +39,13 @@ export function queueAsk(decision: Decision, ask: QueuedAsk, { clock }: Moment):
   return update(decision, { asks: [...asks, ask] });
 }
 
+/** Adds asks that are rows, except for those that are in the queue already. */
+export function queueRows(decision: Decision, rows: readonly QueuedAsk[]): Decision {
+  const { asks } = decision.live;
+  const known = new Set(asks.flatMap(({ row, requestId }) => (row === "waits" ? [requestId] : [])));
+  return update(decision, { asks: [...asks, ...rows.filter(({ requestId }) => !known.has(requestId))] });
+}
+
 /** At rest, a message that wakes the thread becomes an ask. It keeps its row and its id. */
 export function wakeThread(decision: Decision, moment: Moment): Decision {
   const { agent, stopping, broken } = decision.live;

@@ -10,6 +10,7 @@ import {
   giveToRequest,
   mustWait,
   queueAsk,
+  queueRows,
   refuseAsk,
   refuseAsks,
   refuseLateAsks,
@@ -101,6 +102,8 @@ function decide(decision: Decision, signal: LiveSignal, moment: Moment): Decisio
       return opened(decision, signal, moment.threadId);
     case "ask":
       return queueAsk(decision, signal.ask, moment);
+    case "asks":
+      return queueRows(decision, signal.asks);
     case "call":
       // Otherwise the row is read again, here or by the next process.
       if (live.stopping !== undefined || live.broken !== undefined) return decision;

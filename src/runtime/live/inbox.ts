@@ -443,8 +443,18 @@ function amended(decision: Decision, rows: readonly Command[]): Decision {
   }, decision);
 }
 
-/** Waiting rows as signals, in order. */
+/** Waiting rows as signals, in order. Asks that follow each other are one signal, because there may be thousands. */
 function signalsOf(commands: readonly Command[]): readonly LiveSignal[] {
+  const signals = eachSignal(commands);
+  return signals.flatMap((signal, index): readonly LiveSignal[] => {
+    if (signal.type !== "ask" || signals[index - 1]?.type === signal.type) return signal.type === "ask" ? [] : [signal];
+    const end = signals.findIndex(({ type }, at) => at > index && type !== "ask");
+    const asks = signals.slice(index, end < 0 ? undefined : end);
+    return [{ type: "asks", asks: asks.flatMap((one) => (one.type === "ask" ? [one.ask] : [])) }];
+  });
+}
+
+function eachSignal(commands: readonly Command[]): readonly LiveSignal[] {
   return commands.flatMap((row): readonly LiveSignal[] => {
     const content = contentOfRow(row);
     if (content.type === "end") return [{ type: "ended", requestId: content.requestId, commandId: row.id }];

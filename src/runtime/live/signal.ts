@@ -42,6 +42,8 @@ export type LiveSignal =
   /** A tool call starts to run. Without an id: the model call was sent. */
   | { readonly type: "begun"; readonly toolCallId: string | undefined }
   | { readonly type: "ask"; readonly ask: QueuedAsk }
+  /** Asks that are rows. */
+  | { readonly type: "asks"; readonly asks: readonly QueuedAsk[] }
   /** Another process calls a method of the server of this thread. */
   | { readonly type: "call"; readonly commandId: string; readonly revision: number; readonly call: RemoteCall }
   /** A message that starts a request waits. */

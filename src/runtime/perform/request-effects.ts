@@ -146,9 +146,9 @@ export function notePosted(store: ThreadStore, threadId: string): PostedCommands
     };
     // The command may be the last one.
     const failed = (error: unknown): void => {
-      if (!HeddleError.isInstance(error) || !error.retryable) return rest();
-      isPosted = true;
-      void pause(ports, AGAIN_MS).then(done);
+      const isAway = HeddleError.isInstance(error) && error.retryable;
+      isPosted ||= isAway;
+      void (isAway ? pause(ports, AGAIN_MS) : Promise.resolve()).then(done);
     };
     const rest = (): void => {
       wake = begin;

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { ContextOpError } from "../../../src/lanes/context-operation.ts";
 import { giving } from "../../../src/runtime/live/asks.ts";
+import { decideLive } from "../../../src/runtime/live/decide-live.ts";
 import type { ToolFacts } from "../../../src/runtime/live/live.ts";
 import type { Decision, LiveSignal, RequestValues } from "../../../src/runtime/live/signal.ts";
 import { CommandError } from "../../../src/stores/errors.ts";
@@ -20,6 +21,7 @@ import {
   failed,
   find,
   idle,
+  NOW,
   OUT_OF_SPACE,
   prepared,
   row,
@@ -214,6 +216,17 @@ describe("an ask that is withdrawn", () => {
     expect(types(left)).toEqual(["prepare", "forget", "settle_ask", "settle", "prepare"]);
     expect(left.live).toMatchObject({ asks: [{ id: "ask 2" }], isAsking: true });
   });
+});
+
+test("asks that wait as rows are decided together, in their order, and each once", () => {
+  const rows = [askRow("a"), askRow("b"), row("s1", "More."), askRow("c")];
+  const opened = decideLive(idle(), { type: "opened", reply: "o", rows, first: undefined, given: undefined }, NOW);
+  const next = all(opened, "next").map(({ signal }) => (signal.type === "asks" ? signal.asks.length : signal.type));
+  expect(next).toEqual([2, "agent", 1, "reload"]);
+  const read = written(opened.live, ...all(opened, "next").map(({ signal }) => signal));
+  expect(read.live.asks.map(({ requestId }) => requestId)).toEqual(["a", "b", "c"]);
+  const again = decided(read, { type: "asks", asks: [...read.live.asks].reverse() });
+  expect(again.live.asks).toEqual(read.live.asks);
 });
 
 describe("an ask that is withdrawn as a row", () => {
