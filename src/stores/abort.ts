@@ -27,7 +27,7 @@ export function abortableDriver(
       if (signal.aborted) landed(threadId);
       return result;
     });
-  const { counter, take, list, fields, usage, inspect, waiting, changedThreads, blobs, purgeBlobs } = driver;
+  const { counter, take, list, fields, usage, inspect, waiting, changedThreads, blobs, purgeBlobs, removeIf } = driver;
   const methods: EveryMethod = {
     scheduling: driver.scheduling,
     maxRowBytes: driver.maxRowBytes,
@@ -49,6 +49,7 @@ export function abortableDriver(
     fork: (from, to, atSeq, fork) => writeTo(to, () => driver.fork(from, to, atSeq, fork, signal)),
     forks: (id) => read(() => driver.forks(id, signal)),
     remove: (id) => write(() => driver.remove(id, signal)),
+    removeIf: removeIf && ((id, check) => write(() => removeIf.call(driver, id, check, signal))),
     getRecord: (space, key) => read(() => driver.getRecord(space, key, signal)),
     putRecord: (space, key, value) => write(() => driver.putRecord(space, key, value, signal)),
     deleteRecord: (space, key) => write(() => driver.deleteRecord(space, key, signal)),

@@ -233,6 +233,9 @@ export interface ThreadChanges {
   readonly isFeedBehind?: boolean | undefined;
 }
 
+/** Throws when the thread must not be removed. Then nothing is written, and the call rejects with that error. */
+export type RemovalCheck = (head: ThreadHead | undefined, hasCommands: boolean) => void;
+
 /** The two kinds of records. Their keys are independent. */
 export type RecordSpace = "checkpoint" | "blob";
 
@@ -337,6 +340,12 @@ export interface StoreDriver {
    * but no longer name the thread. With `purgeBlobs`, the thread's uses of blobs end now.
    */
   remove(threadId: string, signal?: AbortSignal): Promise<readonly string[] | undefined>;
+
+  /**
+   * Optional. As `remove`, if `check` does not throw. It is called in the same transaction, with the head of the thread and
+   * whether commands wait. Without this method `delete` with `expectedRev` is `store_unsupported`.
+   */
+  removeIf?(threadId: string, check: RemovalCheck, signal?: AbortSignal): Promise<readonly string[] | undefined>;
 
   /** The blobs with these hashes, in any order. Those that do not exist are left out. */
   blobs(hashes: readonly string[], signal?: AbortSignal): Promise<readonly StoredBlob[]>;

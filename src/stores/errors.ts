@@ -24,8 +24,8 @@ export class ConflictError extends StoreError {
   readonly expected: number;
   readonly actual: number;
 
-  constructor(threadId: string, expected: number, actual: number) {
-    const message = `Thread ${threadId} is at revision ${actual}, not ${expected}. Load it again, then append with that revision.`;
+  constructor(threadId: string, expected: number, actual: number, why = `is at revision ${actual}, not ${expected}`) {
+    const message = `Thread ${threadId} ${why}. Load it again, and use that revision.`;
     super({ code: "conflict", threadId, message });
     this.expected = expected;
     this.actual = actual;

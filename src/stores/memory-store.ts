@@ -253,6 +253,23 @@ export function memoryDriver(tenant: MemoryTenant, clock: Clock): StoreDriver {
     for (const lane of lanes) thread.lanes.set(lane.lane, lane);
   }
 
+  async function remove(threadId: string): Promise<readonly string[] | undefined> {
+    inboxes.delete(threadId);
+    tenant.runnable.delete(threadId);
+    for (const [key, counted] of usage) {
+      if (counted.threadId !== threadId) continue;
+      usage.delete(key);
+      count({ ...counted, threadId: "" });
+    }
+    tenant.waiting.delete(threadId);
+    blobUses.release(threadId, clock());
+    const thread = threads.get(threadId);
+    if (thread === undefined) return undefined;
+    threads.delete(threadId);
+    log.push({ type: "deleted", threadId, thread });
+    return thread.remove().map(({ id }) => id);
+  }
+
   return {
     scheduling: true,
     bus: tenant.bus,
@@ -338,21 +355,11 @@ export function memoryDriver(tenant: MemoryTenant, clock: Clock): StoreDriver {
       return (threads.get(threadId)?.allForks() ?? []).map(({ id }) => id);
     },
 
-    async remove(threadId) {
-      inboxes.delete(threadId);
-      tenant.runnable.delete(threadId);
-      for (const [key, counted] of usage) {
-        if (counted.threadId !== threadId) continue;
-        usage.delete(key);
-        count({ ...counted, threadId: "" });
-      }
-      tenant.waiting.delete(threadId);
-      blobUses.release(threadId, clock());
-      const thread = threads.get(threadId);
-      if (thread === undefined) return undefined;
-      threads.delete(threadId);
-      log.push({ type: "deleted", threadId, thread });
-      return thread.remove().map(({ id }) => id);
+    remove,
+
+    async removeIf(threadId, check) {
+      check(threads.get(threadId)?.head, (inboxes.get(threadId)?.pending.size ?? 0) > 0);
+      return remove(threadId);
     },
 
     async waiting({ kind, after, limit }) {

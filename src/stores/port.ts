@@ -416,13 +416,12 @@ export interface WatchOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Options of `delete`: whether the forks of the thread stay. */
+/** Options of `delete`. */
 export interface DeleteOptions extends CallOptions {
-  /**
-   * "keep": forks stay, with all of their entries. "delete": the forks of the thread and of these, as `list({ forkOf })` names
-   * them, are deleted too. Default "keep".
-   */
+  /** "keep": forks stay whole. "delete": those that `list({ forkOf })` names, and theirs, are deleted too. Default "keep". */
   readonly forks?: "keep" | "delete" | undefined;
+  /** Refuse with `conflict` unless the thread is at this revision and no command waits. Not with `forks`. Default: not checked. */
+  readonly expectedRev?: number | undefined;
 }
 
 /** The result of `delete`. */

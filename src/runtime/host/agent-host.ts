@@ -60,6 +60,7 @@ import type {
   AgentChoice,
   HostGetOptions,
   HostOptions,
+  RequestEnded,
   ThreadReadOptions,
   WaitingListOptions,
   WorkOptions,
@@ -127,7 +128,7 @@ export class AgentHost<Agent extends AnyAgent = AnyAgent> extends ThreadCommands
     this.#due = new DueThreads(this.#ports, (ids) => this.#takeovers.startDue(ids), scheduler);
     const { stopped } = this;
     this.#titles = titleWriter(options, { ports: this.#ports, warn: this.#warn, stopped });
-    const ended: SharedParts["ended"] = ({ kind, requestId, threadId, agent }) => {
+    const ended: RequestEnded = ({ kind, requestId, threadId, agent }) => {
       this.#signals.forget(requestId);
       this.#takeovers.placeIsFree();
       shared?.placeIsFree();
@@ -135,12 +136,8 @@ export class AgentHost<Agent extends AnyAgent = AnyAgent> extends ThreadCommands
     };
     const parts = { ports: this.#ports, lease: this.#lease, due: this.#due, stopped };
     const modelPlaces = shared?.places ?? (() => this.#takeovers.places);
-    this.#threads = new LiveThreads(this.#agents, options, {
-      ...parts,
-      isShared: shared !== undefined,
-      ended,
-      modelPlaces,
-    });
+    const kept = { ...parts, isShared: shared !== undefined, ended, modelPlaces };
+    this.#threads = new LiveThreads(this.#agents, options, kept);
     this.#takeovers = new Takeovers(options, {
       ...parts,
       agents: this.#agents,

@@ -3,9 +3,9 @@ import { readRequestEnd } from "../../agent/react/state.ts";
 import { copyJsonObject, type JsonObject, type JsonValue } from "../../thread/json.ts";
 import { checkName } from "../../thread/options.ts";
 import { checkOwner } from "../decide/append.ts";
-import type { ThreadStart } from "../driver.ts";
-import { CorruptionError, StoreError, threadNotFound } from "../errors.ts";
-import { checkOptions, invalidOption } from "../options.ts";
+import type { RemovalCheck, ThreadStart } from "../driver.ts";
+import { ConflictError, CorruptionError, StoreError, threadNotFound, unsupported } from "../errors.ts";
+import { checkOptions, checkSeq, invalidOption } from "../options.ts";
 import type { Deletion, ForkOptions, ThreadInfo, ThreadStore } from "../port.ts";
 import {
   ANY_TEXTS,
@@ -52,11 +52,15 @@ export function forkMethods(context: StoreContext): Pick<ThreadStore, "fork" | "
 
     async delete(threadId, options = {}) {
       checkName("threadId", threadId);
-      const { forks = "keep", signal } = checkOptions(options, ["forks", "signal"]);
+      const { forks = "keep", expectedRev, signal } = checkOptions(options, ["forks", "expectedRev", "signal"]);
       if (forks !== "keep" && forks !== "delete") throw invalidOption("forks", '"keep" or "delete"');
+      checkSeq("expectedRev", expectedRev);
+      if (forks === "delete" && expectedRev !== undefined) throw invalidOption("expectedRev", "left out with forks");
       context.checkOpen();
       const call = context.withSignal(signal);
-      const deletion = await (forks === "keep" ? deleteThread(call, threadId) : deleteTree(call, threadId));
+      const deletion = await (forks === "keep"
+        ? deleteThread(call, threadId, expectedRev)
+        : deleteTree(call, threadId));
       await purgeBlobs(call.driver, ports.keepBlobsMs);
       return deletion;
     },
@@ -77,8 +81,17 @@ async function forkedBefore(
   return threadInfo(newId, head);
 }
 
-async function deleteThread(context: StoreContext, threadId: string): Promise<Deletion | false> {
-  const keptFor = await context.driver.remove(threadId);
+async function deleteThread(context: StoreContext, threadId: string, expectedRev?: number): Promise<Deletion | false> {
+  const { driver, ports } = context;
+  if (expectedRev !== undefined && driver.removeIf === undefined)
+    throw unsupported("expectedRev of delete", "removeIf");
+  const check: RemovalCheck = (head, hasCommands) => {
+    if (head === undefined && !hasCommands) return; // there is nothing that could be lost
+    const rev = head === undefined ? 0 : checkHead(threadId, head, ports.sha256).rev;
+    if (rev !== expectedRev) throw new ConflictError(threadId, Number(expectedRev), rev);
+    if (hasCommands) throw new ConflictError(threadId, rev, rev, "has commands that wait");
+  };
+  const keptFor = await (expectedRev === undefined ? driver.remove(threadId) : driver.removeIf?.(threadId, check));
   context.wakeWatchers(threadId, [threadId]); // its commands are gone too
   return keptFor !== undefined && { deleted: [threadId], keptFor };
 }

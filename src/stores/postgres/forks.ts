@@ -1,15 +1,15 @@
 import { portableSha256 } from "../../thread/encoding.ts";
-import type { ThreadStart } from "../driver.ts";
+import type { RemovalCheck, ThreadStart } from "../driver.ts";
 import { CorruptionError, threadNotFound } from "../errors.ts";
 import { bodyOfFeedItem, type FeedChange } from "../feed-item.ts";
 import { originSum } from "../row-parts.ts";
 import type { StoredRow } from "../stored-records.ts";
 import { copyBlobUses, releaseBlobs } from "./blobs.ts";
-import { removeCommands } from "./commands.ts";
+import { readPending, removeCommands } from "./commands.ts";
 import type { Query } from "./connection-pool.ts";
 import { fieldStatements } from "./fields.ts";
 import { readParts } from "./fork-rows.ts";
-import { readThreadKeys } from "./reads.ts";
+import { readHead, readThreadKeys } from "./reads.ts";
 import { removeRunnable } from "./runnable.ts";
 import type { FencedScope, Scope } from "./tables.ts";
 import { forgetThreadInUsage } from "./usage.ts";
@@ -106,10 +106,16 @@ interface Removal {
  * Removes a thread and its commands. Keeps the rows that forks show, and returns the ids of these forks. Undefined when
  * there is no thread.
  */
-export function removeThread(threadId: string): Transaction<Removal | undefined, readonly string[] | undefined> {
+export function removeThread(
+  threadId: string,
+  check?: RemovalCheck,
+): Transaction<Removal | undefined, readonly string[] | undefined> {
   return {
     threadIds: [threadId],
-    read: (scope) => planRemoval(scope, threadId),
+    async read(scope) {
+      check?.(await readHead(scope, threadId), (await readPending(scope, threadId, 0, 1)).length > 0);
+      return planRemoval(scope, threadId);
+    },
     write(scope, removal) {
       const { sql, tables, tenant, fence } = scope;
       const inbox = [

@@ -140,6 +140,7 @@ function tenantDriver(database: SharedDatabase, tenant: string): PostgresDriver 
     getRecord: (space, key, signal) => read(signal, (scope) => getRecord(scope, space, key)),
 
     remove: (threadId, signal) => write(signal, removeThread(threadId)),
+    removeIf: (threadId, check, signal) => write(signal, removeThread(threadId, check)),
     fork: (from, to, atSeq, fork, signal) => write(signal, forkThread(from, to, atSeq, fork)),
     forks: (threadId, signal) => read(signal, (scope) => readForks(scope, threadId)),
     putRecord: (space, key, value, signal) => write(signal, putRecord(space, key, value)),

@@ -1,4 +1,3 @@
-import { HeddleError } from "../../thread/errors.ts";
 import type { Clock } from "../../thread/ports.ts";
 import { LocalBuses } from "../bus.ts";
 import { liveLease } from "../decide/claim.ts";
@@ -11,6 +10,7 @@ import type {
   InboxQuery,
   LeaseDecision,
   LeaseState,
+  RemovalCheck,
   RowRange,
   StateQuery,
   StoreDriver,
@@ -22,7 +22,7 @@ import { refTexts, requestKey } from "../row-filter.ts";
 import { readParts } from "../row-parts.ts";
 import type { TakenThread } from "../runnable.ts";
 import type { LeaseRecord, NamedHead, StoredRow } from "../stored-records.ts";
-import { purgeBlobs, Records, readBlobs, releaseBlobs } from "./blob-table.ts";
+import { purgeBlobs, Records, readBlobs } from "./blob-table.ts";
 import { Commands } from "./command-table.ts";
 import {
   missingFile,
@@ -37,7 +37,7 @@ import { retryBusy, translateErrors } from "./errors.ts";
 import { Feed } from "./feed.ts";
 import { forkThread } from "./fork-thread.ts";
 import { Forks } from "./forks.ts";
-import { GroupCommit, type Outcome, type Transaction } from "./group-commit.ts";
+import { attempt, GroupCommit, type Outcome, type Transaction } from "./group-commit.ts";
 import { LeaseTable } from "./lease-table.ts";
 import { listThreads } from "./list.ts";
 import { hideThread, removeHidden } from "./removal.ts";
@@ -116,6 +116,20 @@ export function sqliteDriver(
     return isApplied ?? (await retryBusy(() => threads.head(threadId)?.seal === seal));
   }
 
+  async function remove(threadId: string, check?: RemovalCheck): Promise<readonly string[] | undefined> {
+    const keptFor = await group.add(threadId, (): Outcome<readonly string[] | undefined> => {
+      const state = () => [threads.head(threadId), commands.pending(threadId, 0, 1).length > 0] as const;
+      const known = check && translateErrors(state);
+      const checked = attempt(() => known && check?.(...known));
+      if (!checked.ok) return checked;
+      knownThreads.delete(tenant, threadId);
+      return { ok: true, result: translateErrors(() => hideThread(connection, tenant, threadId, clock())) };
+    });
+    changed.publish([[threadId], [threadId]]); // its commands are gone too
+    await group.track(removeHiddenRows());
+    return keptFor;
+  }
+
   /** Works in slices, so that the event loop turns between them. Also removes what a process left when it died. */
   async function removeHiddenRows(): Promise<void> {
     while (await write("", () => removeHidden(connection))) await new Promise((resolve) => setImmediate(resolve));
@@ -146,16 +160,8 @@ export function sqliteDriver(
     list: (query) => listThreads(connection, tenant, query, queries),
     inspect: async () => missing?.() ?? (await inspection.trouble()),
 
-    async remove(threadId) {
-      const keptFor = await write(threadId, () => {
-        knownThreads.delete(tenant, threadId);
-        releaseBlobs(connection, tenant, threadId, clock());
-        return hideThread(connection, tenant, threadId);
-      });
-      changed.publish([[threadId], [threadId]]); // its commands are gone too
-      await group.track(removeHiddenRows());
-      return keptFor;
-    },
+    remove: (threadId) => remove(threadId),
+    removeIf: remove,
     async fork(from, to, atSeq, start) {
       const isMade = await write(to, () => forkThread(connection, tenant, { from, to, atSeq, start }));
       if (isMade) changed.publish([[to], []]);
@@ -285,16 +291,6 @@ interface LargeWrite {
 
 function isLarge(rows: readonly StoredRow[] | undefined): boolean {
   return rows !== undefined && rows.length > LARGE_DECISION;
-}
-
-/** A HeddleError is a refusal and settles only this job. Any other error is a bug and fails the transaction. */
-function attempt<Result>(decide: () => Result): Outcome<Result> {
-  try {
-    return { ok: true, result: decide() };
-  } catch (error) {
-    if (HeddleError.isInstance(error)) return { ok: false, error };
-    throw error;
-  }
 }
 
 /** The tenants of a connection share its transactions, and what these have written. */

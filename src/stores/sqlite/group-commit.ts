@@ -1,3 +1,4 @@
+import { HeddleError } from "../../thread/errors.ts";
 import { BUSY_TIMEOUT_MS, isBusy } from "./errors.ts";
 import type { Turns } from "./turns.ts";
 
@@ -5,6 +6,16 @@ import type { Turns } from "./turns.ts";
 export type Outcome<Result> =
   | { readonly ok: true; readonly result: Result }
   | { readonly ok: false; readonly error: unknown };
+
+/** A HeddleError is a refusal and settles only this job. Any other error is a bug and fails the transaction. */
+export function attempt<Result>(decide: () => Result): Outcome<Result> {
+  try {
+    return { ok: true, result: decide() };
+  } catch (error) {
+    if (HeddleError.isInstance(error)) return { ok: false, error };
+    throw error;
+  }
+}
 
 interface Job {
   readonly work: () => Outcome<unknown>;

@@ -1,3 +1,4 @@
+import { releaseBlobs } from "./blob-table.ts";
 import { removeCommands } from "./command-table.ts";
 import type { SqliteConnection, SqlValue } from "./connection.ts";
 import { addFeedItem } from "./feed.ts";
@@ -21,7 +22,9 @@ export function hideThread(
   connection: SqliteConnection,
   tenant: string,
   threadId: string,
+  now: number,
 ): readonly string[] | undefined {
+  releaseBlobs(connection, tenant, threadId, now);
   removeCommands(connection, tenant, threadId);
   removeRunnable(connection, tenant, threadId);
   removeWaiting(connection, tenant, threadId);

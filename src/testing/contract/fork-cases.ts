@@ -283,6 +283,15 @@ export const forkCases: ContractTests = {
     await rejects(store.delete(thread, wrong as DeleteOptions), { code: "invalid_options" }, "another option"); // wrong on purpose
   },
 
+  "a tree is deleted with the forks of a fork that was deleted": async ({ store, thread, fresh }) => {
+    await store.append(thread, notes(3));
+    await store.fork(thread, { atSeq: 1, newId: fresh("f1") });
+    await store.fork(fresh("f1"), { atSeq: 0, newId: fresh("f2") });
+    await store.delete(fresh("f1"));
+    const deletion = await store.delete(thread, { forks: "delete" });
+    equal(deletion, { deleted: [thread, fresh("f2")], keptFor: [] }, "deletion");
+  },
+
   "a tree that was restored is deleted with all that list names": async ({ store, thread, fresh }) => {
     const [f1, f2, f3] = ["f1", "f2", "f3"].map(fresh) as [string, string, string]; // three
     await store.append(thread, notes(3));

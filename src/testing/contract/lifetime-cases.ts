@@ -22,6 +22,34 @@ export const lifetimeCases: ContractTests = {
     equal(await store.delete(thread), false, "deleted");
   },
 
+  "a thread is deleted at the expected revision only, while no command waits": async ({ store, open, thread }) => {
+    const other = await open();
+    await store.append(thread, notes(2));
+    const conflict = { code: "conflict", threadId: thread, expected: 1, actual: 2 };
+    await rejects(store.delete(thread, { expectedRev: 1 }), conflict, "another revision");
+    await other.post(thread, { id: "c1", type: "ask" });
+    await rejects(store.delete(thread, { expectedRev: 2 }), { ...conflict, expected: 2 }, "a command");
+    const both = store.delete(thread, { expectedRev: 2, forks: "delete" });
+    await rejects(both, { code: "invalid_options" }, "with forks");
+    equal([(await store.load(thread))?.rev, (await store.pending(thread)).length], [2, 1], "it stays");
+    await store.withdraw(thread, "c1");
+    equal(await store.delete(thread, { expectedRev: 2 }), { deleted: [thread], keptFor: [] }, "deleted");
+    equal(await store.delete(thread, { expectedRev: 2 }), false, "deleted again");
+    for (let round = 0; round < 6; round++) {
+      await store.append(thread, notes(2));
+      const appending = other.append(thread, note(), { create: false }).catch((error: unknown) => error);
+      for (let wait = 0; wait < round; wait++) await Promise.resolve();
+      const deletion = await store.delete(thread, { expectedRev: 2 }).catch(() => "refused");
+      const isGone = StoreError.isInstance(await appending);
+      equal(
+        [deletion === "refused", (await store.load(thread))?.rev],
+        [!isGone, isGone ? undefined : 3],
+        "no word is lost",
+      );
+      await store.delete(thread);
+    }
+  },
+
   "a deleted thread can begin anew, with the same ids": async ({ store, thread }) => {
     await store.append(thread, [note({ n: 1 }, { id: "a" }), note()], { metadata: { old: true } });
     await store.delete(thread);

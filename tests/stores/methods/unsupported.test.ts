@@ -45,3 +45,12 @@ test("a closed database refuses every call", async () => {
   await expect(database.runnable.take({ lease })).rejects.toMatchObject(closed);
   await expect(database.tenant("acme").list()).rejects.toMatchObject(closed);
 });
+
+test("a driver without removeIf refuses to delete at a revision, and deletes without one", async () => {
+  const { removeIf: _none, ...driver } = memoryDriver(new MemoryDatabase().tenant("t"), Date.now);
+  const store = defineStore(driver);
+  await store.append("thread_1", { kind: "note" });
+  const refusal = { code: "store_unsupported", message: expect.stringContaining("removeIf") };
+  await expect(store.delete("thread_1", { expectedRev: 1 })).rejects.toMatchObject(refusal);
+  expect(await store.delete("thread_1")).toEqual({ deleted: ["thread_1"], keptFor: [] });
+});

@@ -70,6 +70,7 @@ export const keeping: Mutants = {
     }),
   },
   life: {
+    "removes a thread at any revision": (sound) => ({ removeIf: (id) => sound.remove(id) }),
     "says it deleted what never was": (sound) => ({
       async remove(id) {
         return (await sound.remove(id)) ?? [];
