@@ -115,10 +115,18 @@ function kindOf(error: unknown, code: string): ErrorKind {
   if (known !== undefined) return known;
   // A transaction that is to write does not begin on a standby. The text may be in another language, so the place counts.
   if (code === "0A000" && /^call_bool_check/.test(textOf(error, "routine"))) return READ_ONLY;
+  if (code === "42501") return denied(error);
   const isSocketError = textOf(error, "syscall") !== "" || /^E[A-Z]+$/.test(code);
   if (isSocketError || /^08/.test(code)) return UNREACHABLE;
   const name = code === "" ? "no code" : code;
   return { code: "store_failed", retryable: false, message: `Unexpected Postgres error: ${name}. See \`cause\`.` };
+}
+
+/** The role lacks a right. The text may be in another language; then it names no table. */
+function denied(error: unknown): ErrorKind {
+  const [, what] = /^permission denied for (\w+ \w+)$/.exec(textOf(error, "message")) ?? [];
+  const message = `Postgres denied permission to the role of this store${what === undefined ? "" : `: ${what}`}. Grant it the right to read and write all tables of the schema.`;
+  return { code: "store_read_only", retryable: false, message };
 }
 
 /** Keeps only name, code and severity. The original error holds the statement, its values and the server's address. */

@@ -106,6 +106,26 @@ test("an unexpected answer of the server is store_failed and shows no value of t
   await sql`alter table entries drop constraint no_poison`;
 });
 
+test("a role that may only read is store_read_only, with the name of the table", async () => {
+  await openStore().append("granted", {});
+  const sql = rawConnection();
+  const role = `reader_${process.pid}`;
+  await sql.unsafe(`create role ${role} login password '${secret}'`);
+  await sql.unsafe(`grant usage on schema ${schema} to ${role}`);
+  await sql.unsafe(`grant select on all tables in schema ${schema} to ${role}`);
+  const url = new URL(inject("postgresUrl"));
+  [url.username, url.password] = [role, secret];
+  const store = openStore({}, url.href);
+  await expect(store.append("granted", {})).rejects.toMatchObject({
+    code: "store_read_only",
+    retryable: false,
+    message: expect.stringMatching(/denied.* table \w+\. Grant/),
+  });
+  await store.close();
+  await sql.unsafe(`drop owned by ${role}`);
+  await sql.unsafe(`drop role ${role}`);
+});
+
 test("a role that is read-only is store_unreachable, names that, and can be read", async () => {
   const store = openStore();
   await store.append("read_only", {});
