@@ -222,6 +222,23 @@ test("a client's call is answered through the host", async () => {
   await end(host.stop());
 });
 
+test.each([
+  ["reject", ["First?", "Again."]],
+  ["queue", ["First?", "Again.", "Second?", "Two."]],
+] as const)("an ask in a fork first continues the open request, with busy: %s", async (busy, expected) => {
+  const { host: make, end, store } = await house();
+  const host = make({ agent: agentOf(["One.", "Again.", "Two."], { busy }) });
+  await end((await end(host.ask("thread_1", "First?"))).result);
+  await store.fork("thread_1", { atSeq: 0, newId: "fork" }); // ends with the question
+  const asked = end(host.ask("fork", "Second?"));
+  if (busy === "reject") await expect(asked).rejects.toMatchObject({ code: "busy" });
+  else await end((await asked).result);
+  await end(host.advance("fork"));
+  const texts = (await store.load("fork"))?.toArray().flatMap(({ payload }) => payload["content"] ?? []);
+  expect(texts).toEqual(expected);
+  await end(host.stop());
+});
+
 test("a thread that was deleted under a live host starts empty at the next ask", async () => {
   const { host: make, end, store } = await house();
   const host = make({ agent: agentOf(["1", "2", "3"]), idleMs: 60_000 });
