@@ -138,6 +138,28 @@ describe("a child that cannot answer any more", () => {
     },
   );
 
+  test("because the process that withdrew its ask was killed, ends the call of its parent at the next start", async () => {
+    const { host: make, end, settled, store } = await house();
+    const lead = leads(agentOf([], { name: "payer", accept: never }), [call, "Not paid."]);
+    const host = make({ agent: lead });
+    const request = await end(host.ask("thread_1", "Go.", { requestId: "req_1" }));
+    request.result.catch(() => undefined);
+    await settled();
+    const child = await childOf(store);
+    await end(host.stop({ graceMs: 0 }));
+    await store.withdraw(child, child); // its next write was the answer to the parent
+    for (const isKilled of [true, false]) {
+      const post = isKilled ? () => new Promise<never>(() => undefined) : store.post;
+      const next = make({ agent: lead, store: { ...store, post } });
+      const again = await end(next.ask("thread_1", "Go.", { requestId: "req_1" }));
+      if (isKilled) again.result.catch(() => undefined);
+      else expect((await end(again.result)).text).toBe("Not paid.");
+      await settled();
+      await end(next.stop({ graceMs: 0 }));
+    }
+    expect(resultsIn(await logOf(store, "thread_1"))).toEqual([["pay", expect.stringContaining("thread_not_found")]]);
+  });
+
   test.each(["while it waits", "while no process has it"])(
     "because its thread was deleted %s, ends the call of its parent",
     async (when) => {

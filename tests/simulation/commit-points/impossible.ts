@@ -29,6 +29,8 @@ export const SIGNALS_KILLED_ELSEWHERE: Readonly<Record<string, string>> = {
 export const KILLED_ELSEWHERE: Readonly<Record<string, string>> = {
   "src/runtime/chat/chat-handler.ts append":
     "it gives a new thread its owner: tests/runtime/chat/chat-handler.store.test.ts has a process that ended after it",
+  "src/runtime/host/family.ts post":
+    "it answers for a child that is lost: tests/runtime/host/children.test.ts ends the process before it, and starts another",
   "src/runtime/host/remote-calls.ts":
     "it sends calls and takes them back: tests/runtime/host/killed-calls.store.test.ts ends the holder around each",
   "src/runtime/host/titles.ts append":
@@ -40,6 +42,8 @@ export const KILLED_ELSEWHERE: Readonly<Record<string, string>> = {
   "src/runtime/perform/answer.ts post": "it reads the outcome of a row that is there",
   "src/runtime/perform/answer.ts withdraw":
     "it follows a post that failed: tests/runtime/session/failing-store.test.ts has the row and its caller",
+  "src/runtime/server/pending.ts post":
+    "it follows the withdrawal of a child's ask: tests/runtime/host/children.test.ts has the process end between them",
   "src/runtime/session/holder.ts renew": "it changes no entry: tests/runtime/session/holder.test.ts has its answers",
   "src/runtime/run-instructions.ts":
     "no server runs instructions: tests/runtime/run-instructions.store.test.ts stops a process inside an action",
