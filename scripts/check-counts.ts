@@ -125,7 +125,7 @@ async function askCounts(): Promise<readonly Count[]> {
   if (!ok) throw new Error(output);
   const { files, calls } = JSON.parse(output) as AskCount; // what the script prints
   return [
-    { what: "files of src that one ask runs", measured: files.length, limit: 127, places: files },
+    { what: "files of src that one ask runs", measured: files.length, limit: 126, places: files },
     { what: "calls from an ask to the store", measured: calls.length, limit: 10, places: calls },
   ];
 }

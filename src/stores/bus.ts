@@ -17,31 +17,25 @@ export interface Bus {
 /** The most bytes of the JSON text of a message. */
 export const MAX_MESSAGE_BYTES = 7000;
 
-/** The same for messages of one type. */
-type LocalBus<Message> = {
-  readonly publish: (message: Message) => void;
-  readonly subscribe: (listen: (message: Message) => void) => () => void;
-};
-
 /** The buses of all tenants of a database, inside this process. */
-export class LocalBuses<Message = JsonValue> {
-  readonly #listeners = new Map<string, Set<(message: Message) => void>>();
+export class LocalBuses {
+  readonly #listeners = new Map<string, Set<(message: JsonValue) => void>>();
 
-  of(tenant: string): LocalBus<Message> {
+  of(tenant: string): Bus {
     return {
       publish: (message) => this.#publish(tenant, message),
       subscribe: (listen) => this.#subscribe(tenant, (message) => listen(message)), // one function may subscribe twice
     };
   }
 
-  #publish(tenant: string, message: Message): void {
+  #publish(tenant: string, message: JsonValue): void {
     for (const listen of this.#listeners.get(tenant) ?? [])
       queueMicrotask(() => {
         if (this.#listeners.get(tenant)?.has(listen)) listen(message);
       });
   }
 
-  #subscribe(tenant: string, listen: (message: Message) => void): () => void {
+  #subscribe(tenant: string, listen: (message: JsonValue) => void): () => void {
     const listeners = this.#listeners.get(tenant) ?? new Set();
     this.#listeners.set(tenant, listeners.add(listen));
     return () => {

@@ -71,7 +71,7 @@ export function sqliteDriver(
   tenant: string,
   clock: Clock,
   { queries, writer }: Workers = {},
-  { group, knownThreads, missing, take, buses, changes }: SharedWrites = sharedWrites(connection, clock),
+  { group, knownThreads, missing, take, buses, wakes }: SharedWrites = sharedWrites(connection, clock),
 ): StoreDriver {
   const commands = new Commands(connection, tenant);
   const forks = new Forks(connection, tenant);
@@ -81,7 +81,11 @@ export function sqliteDriver(
   const waiting = new WaitingCalls(connection, tenant);
   const records = new Records(connection, tenant);
   const inspection = new FileInspection(connection, queries);
-  const changed = changes.of(tenant);
+
+  /** Wakes those who follow the tenant over this connection. Others see a commit by the version of the file. */
+  function announce(threadIds: readonly string[], postedIds: readonly string[]): void {
+    for (const wake of wakes.get(tenant) ?? []) wake(threadIds, postedIds);
+  }
 
   function write<Result>(writer: string, work: () => Result): Promise<Result> {
     return group.add(writer, () => ({ ok: true, result: translateErrors(work) }));
@@ -105,8 +109,8 @@ export function sqliteDriver(
     });
     const isWritten = large === undefined || (await group.track(writeLarge(threadId, large)));
     if (!isWritten) return transact(threadId, wanted, decide, inboxes);
-    const change = changedBy(threadId, decision);
-    if (change[0].length > 0) changed.publish(change);
+    const [changedIds, postedIds] = changedBy(threadId, decision);
+    if (changedIds.length > 0) announce(changedIds, postedIds);
     return decision.result;
   }
 
@@ -125,7 +129,7 @@ export function sqliteDriver(
       knownThreads.delete(tenant, threadId);
       return { ok: true, result: translateErrors(() => hideThread(connection, tenant, threadId, clock())) };
     });
-    changed.publish([[threadId], [threadId]]); // its commands are gone too
+    announce([threadId], [threadId]); // its commands are gone too
     await group.track(removeHiddenRows());
     return keptFor;
   }
@@ -153,7 +157,14 @@ export function sqliteDriver(
     changes: (after, limit) => feed.changes(after, limit),
     feedEpoch: () => retryBusy(() => feed.epoch()),
     changedThreads: (after, inboxes) => feed.changedThreads(after, inboxes),
-    onChange: (wake) => changed.subscribe((change) => wake(...change)),
+    onChange(wake) {
+      const ofTenant = wakes.get(tenant) ?? new Set();
+      wakes.set(tenant, ofTenant.add(wake));
+      return () => {
+        ofTenant.delete(wake);
+        if (ofTenant.size === 0 && wakes.get(tenant) === ofTenant) wakes.delete(tenant);
+      };
+    },
     heads: (afterId, limit) => retryBusy(() => history.heads(afterId, limit)),
     fields: (threadId) => retryBusy(() => threads.fields(threadId)),
     usage: (query) => retryBusy(() => readUsage(connection, tenant, query)),
@@ -164,7 +175,7 @@ export function sqliteDriver(
     removeIf: remove,
     async fork(from, to, atSeq, start) {
       const isMade = await write(to, () => forkThread(connection, tenant, { from, to, atSeq, start }));
-      if (isMade) changed.publish([[to], []]);
+      if (isMade) announce([to], []);
       return isMade;
     },
     forks: (threadId) => retryBusy(() => forks.all(threadId)),
@@ -268,10 +279,11 @@ async function closeWorkers({ queries, writer }: Workers): Promise<void> {
   await writer?.close();
 }
 
-/** The threads that have changed, and those of them with new or changed commands. */
-type Changed = readonly [threadIds: readonly string[], postedIds: readonly string[]];
-
-function changedBy(threadId: string, { rows = [], commands = [] }: Decision<unknown>): Changed {
+/** The threads that a decision changes, and those of them with new or changed commands. */
+function changedBy(
+  threadId: string,
+  { rows = [], commands = [] }: Decision<unknown>,
+): readonly [changedIds: readonly string[], postedIds: readonly string[]] {
   const posted = commands.filter(({ command }) => command.outcome === null || isWithdrawn(command));
   const ids = (of: typeof commands): readonly string[] => of.map((command) => command.threadId);
   return [[...(rows.length > 0 ? [threadId] : []), ...ids(commands)], ids(posted)];
@@ -301,8 +313,8 @@ interface SharedWrites {
   readonly missing: (() => string | undefined) | undefined;
   readonly take: DatabaseDriver["take"];
   readonly buses: LocalBuses;
-  /** The commits over this connection. Other connections see them by its version. */
-  readonly changes: LocalBuses<Changed>;
+  /** Who is woken by commits over this connection, by tenant. */
+  readonly wakes: Map<string, Set<Parameters<Required<StoreDriver>["onChange"]>[0]>>;
 }
 
 function sharedWrites(connection: SqliteConnection, clock: Clock): SharedWrites {
@@ -311,7 +323,7 @@ function sharedWrites(connection: SqliteConnection, clock: Clock): SharedWrites 
   const missing = missingFile(connection);
   const group = new GroupCommit(transactionOf(connection, knownThreads, checkOf(missing, clock)), turns);
   const take = takeThreads(connection, group, clock);
-  return { group, knownThreads, missing, take, buses: new LocalBuses(), changes: new LocalBuses() };
+  return { group, knownThreads, missing, take, buses: new LocalBuses(), wakes: new Map() };
 }
 
 const CHECK_MS = 1000;
