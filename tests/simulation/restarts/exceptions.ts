@@ -32,6 +32,7 @@ export const EXCEPTIONS: { readonly [path: string]: Exception } = {
   "agent.settings.tools": { because: RESUMED, isAllowed: hasLentTools },
   "agent.settings.traits": { because: RESUMED, isAllowed: hasLentTools },
   "request.time": { because: RESUMED },
+  "request.call": { because: WORK },
   "request.phase": {
     because: "changes at the end of a turn, which has an append more",
     isAllowed: ({ agent }) => agent.flight.next !== undefined,

@@ -28,7 +28,9 @@ describe("the list of cases", () => {
 
   test("skips what needs a database for all tenants when there is none, and says so", () => {
     const skipped = cases.filter(({ skip }) => skip === "no openDatabase given");
-    expect(new Set(skipped.map(({ group }) => group))).toEqual(new Set(["lease", "counter", "runnable", "waiting", "handle"]));
+    expect(new Set(skipped.map(({ group }) => group))).toEqual(
+      new Set(["lease", "counter", "runnable", "waiting", "handle"]),
+    );
   });
 
   test("skips a case for a reason", () => {
