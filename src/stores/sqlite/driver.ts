@@ -313,7 +313,7 @@ interface SharedWrites {
   readonly missing: (() => string | undefined) | undefined;
   readonly take: DatabaseDriver["take"];
   readonly buses: LocalBuses;
-  /** Who is woken by commits over this connection, by tenant. */
+  /** Woken by commits over this connection, by tenant. */
   readonly wakes: Map<string, Set<Parameters<Required<StoreDriver>["onChange"]>[0]>>;
 }
 
