@@ -212,6 +212,9 @@ function keyValueDriver(kv: KeyValueService, tenant: string): StoreDriver {
         const parts = await Promise.all(["row", "id", "lane", "fork"].map((part) => kv.keys(key(part, threadId, ""))));
         await kv.remove(await kv.keys(key("command", threadId, "")));
         const parent = (await kv.keys(key("fork", ""))).filter((path) => nameIn(path) === threadId);
+        const forks = (await kv.keys(key("fork", threadId, ""))).map(nameIn);
+        const moved = parent.flatMap((path) => forks.map((fork) => path.slice(0, -threadId.length) + fork));
+        await kv.write(moved.map((path) => [path, true])); // its forks become forks of its parent
         const item = await kv.get<number>(key("forked", threadId)); // of a deleted thread, the feed has no fork
         if (item !== undefined) await kv.remove([key("forked", threadId), key("log", digits(item)), ...parent]);
         if (!(await kv.remove([key("head", threadId), ...parts.flat()]))) return undefined;

@@ -85,7 +85,8 @@ function countingLoads(inner: ThreadStore, rowsRead: () => number): Opened {
 function expectOneLoad({ loads, rows }: Reads, made = loads()): void {
   const [page, rest, ...more] = made;
   expect(more, "growing loads").toEqual([]);
-  if (page !== undefined && rest !== undefined) expect(rest[0] + rest[1], "no entry is loaded twice").toBe(page[0]);
+  // The first entry of the page is read again: it says that the rest is of the same thread.
+  if (page !== undefined && rest !== undefined) expect(rest[0] + rest[1], "no other is loaded twice").toBe(page[0] + 1);
   const loaded = made.reduce((sum, [, count]) => sum + count, 0);
   expect(rows()).toBeLessThan(loaded + 80);
 }
@@ -151,7 +152,7 @@ describe.each(databases)("a thread in %s whose turns have 400 calls", (_, make) 
       const reads = database();
       const server = await serverOn(reads.store, maxInputTokens);
       const [page, rest, shortened] = reads.loads();
-      expect(page?.[0]).toBe((rest?.[0] ?? 0) + (rest?.[1] ?? 0));
+      expect(page?.[0]).toBe((rest?.[0] ?? 0) + (rest?.[1] ?? 0) - 1); // the first entry of the page is read again
       // The request has ended: the memory is given back.
       if (shortened !== undefined) expect(shortened[0] + shortened[1]).toBeGreaterThan(ROWS + 2 * CALLS + 1);
       await server.stop();
