@@ -81,6 +81,27 @@ function keyValueDriver(kv: KeyValueService, tenant: string): StoreDriver {
     return all.filter(({ outcome }) => outcome === null).sort((a, b) => a.position - b.position);
   }
 
+  /** The check of `removeIf` sees the thread as it is removed. */
+  const removed = (threadId: string, check?: Parameters<NonNullable<StoreDriver["removeIf"]>>[1]) =>
+    kv.locked(async (): Promise<readonly string[] | undefined> => {
+      check?.(await headOf(threadId), (await pendingOf(threadId)).length > 0);
+      const parts = await Promise.all(["row", "id", "lane", "fork"].map((part) => kv.keys(key(part, threadId, ""))));
+      await kv.remove(await kv.keys(key("command", threadId, "")));
+      const parent = (await kv.keys(key("fork", ""))).filter((path) => nameIn(path) === threadId);
+      const forks = (await kv.keys(key("fork", threadId, ""))).map(nameIn);
+      const moved = parent.flatMap((path) => forks.map((fork) => path.slice(0, -threadId.length) + fork));
+      await kv.write(moved.map((path) => [path, true])); // its forks become forks of its parent
+      const item = await kv.get<number>(key("forked", threadId)); // of a deleted thread, the feed has no fork
+      if (item !== undefined) await kv.remove([key("forked", threadId), key("log", digits(item)), ...parent]);
+      if (!(await kv.remove([key("head", threadId), ...parts.flat()]))) return undefined;
+      const place = (await kv.get<number>(key("end of log"))) ?? 0;
+      await kv.write([
+        [key("log", digits(place)), { type: "deleted", threadId }],
+        [key("end of log"), place + 1],
+      ]);
+      return []; // no fork shows its rows
+    });
+
   async function inboxOf({ threadId, commandIds, entryIds }: InboxQuery): Promise<[string, InboxState]> {
     const found = await Promise.all(commandIds.map((id) => commandAt(threadId, id)));
     const lastPosition = (await pendingOf(threadId)).at(-1)?.position ?? 0;
@@ -207,24 +228,8 @@ function keyValueDriver(kv: KeyValueService, tenant: string): StoreDriver {
       return found.slice(1);
     },
 
-    remove: (threadId) =>
-      kv.locked(async () => {
-        const parts = await Promise.all(["row", "id", "lane", "fork"].map((part) => kv.keys(key(part, threadId, ""))));
-        await kv.remove(await kv.keys(key("command", threadId, "")));
-        const parent = (await kv.keys(key("fork", ""))).filter((path) => nameIn(path) === threadId);
-        const forks = (await kv.keys(key("fork", threadId, ""))).map(nameIn);
-        const moved = parent.flatMap((path) => forks.map((fork) => path.slice(0, -threadId.length) + fork));
-        await kv.write(moved.map((path) => [path, true])); // its forks become forks of its parent
-        const item = await kv.get<number>(key("forked", threadId)); // of a deleted thread, the feed has no fork
-        if (item !== undefined) await kv.remove([key("forked", threadId), key("log", digits(item)), ...parent]);
-        if (!(await kv.remove([key("head", threadId), ...parts.flat()]))) return undefined;
-        const place = (await kv.get<number>(key("end of log"))) ?? 0;
-        await kv.write([
-          [key("log", digits(place)), { type: "deleted", threadId }],
-          [key("end of log"), place + 1],
-        ]);
-        return []; // no fork shows its rows
-      }),
+    remove: (threadId) => removed(threadId),
+    removeIf: removed,
 
     async blobs(hashes) {
       const found = await Promise.all(hashes.map((hash) => kv.get<string | Uint8Array>(key("blob", hash))));
