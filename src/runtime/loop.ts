@@ -79,7 +79,7 @@ export class Loop {
     const scene: Scene = {
       definition,
       resolveModel: options.resolveModel,
-      ...{ threadId, store, ports, telemetry, modelPlaces, stopping: this.#stopping.signal },
+      ...{ threadId, store, ports, telemetry, modelPlaces, stopping: () => this.#stopping.signal },
       pool: toolPool({ concurrency: definition.toolConcurrency }),
       agent: () => this.agent,
       fail: (failure) => this.post({ type: "agent", signal: { type: "fail", failure } }),

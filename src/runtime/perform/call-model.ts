@@ -99,6 +99,8 @@ export async function callModel(
     }
   };
   const result = await called();
+  const last = usedSoFar(request); // without the answer, because the handle of a request may be kept for long
+  KEPT.set(request, { files: filesOf(request), ...(last && { used: () => last }) });
   if (result === undefined) return undefined;
   const { signal, ...notes } = result;
   await kept; // the record must not name a blob that is not stored, so this failure is one of the store

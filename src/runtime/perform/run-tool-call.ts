@@ -166,7 +166,7 @@ async function run(scene: Scene, directive: ToolExec, request: LiveRequest): Pro
   const { question, child, failure, partial } = outcome;
   const mayRetry = failure?.retryable === true || partial === "timed_out";
   // The next process runs it again.
-  if (mayRetry && scene.stopping.aborted && toolOf(scene, call)?.repeatable === true) return undefined;
+  if (mayRetry && scene.stopping().aborted && toolOf(scene, call)?.repeatable === true) return undefined;
   const work = { ...scene.worked(), written: page.list() };
   if (child !== undefined && outcome.partial === undefined) {
     const asked = await delegate(scene, directive, toolOf(scene, call), child, request.abort.signal);

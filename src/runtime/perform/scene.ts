@@ -86,8 +86,8 @@ export interface Scene {
   readonly worked: () => { readonly workedMs?: number };
   /** Whether a stop has begun: no work may start. */
   readonly isStopping: () => boolean;
-  /** Aborted when a stop begins: no retry is waited for. */
-  readonly stopping: AbortSignal;
+  /** Made when it is first wanted, and aborted when a stop begins: no retry is waited for. */
+  readonly stopping: () => AbortSignal;
   /** Whether the call has its result; "soon" while one is written that a steer gives it. */
   readonly isClosed: (call: ToolExec) => boolean | "soon";
   /** Resolves when no entries are being written. */

@@ -225,12 +225,12 @@ async function written(
   // Between two attempts another call has the place.
   const attempt = (call: ModelCall): Promise<ModelAnswer> =>
     inPlace(scene, signal, name, async () => {
-      if (scene.stopping.aborted) throw NOT_CALLED;
+      if (scene.stopping().aborted) throw NOT_CALLED;
       await beforeAttempt();
       return callModel(call);
     });
   const waits = { modelMaxRetries, modelRetryBackoffMs, modelRetryBackoffFactor };
-  const retries = { ...waits, attempt, stopping: scene.stopping };
+  const retries = { ...waits, attempt, stopping: scene.stopping() };
   const ask = (maxCharacters?: number): Promise<ModelAnswer> => {
     const { messages } = summaryRequest(range, { maxTokens, focus, maxCharacters });
     const estimateUsage = (received: string): Usage => ({

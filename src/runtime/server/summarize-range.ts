@@ -63,7 +63,7 @@ export async function summarizeRange(
       seq = before.thread.rev;
       if (!isPart) return { seq, usage };
     } else {
-      if (live.stopped.aborted || (live.scene.stopping.aborted && outcome.call === undefined)) throw outcome.error;
+      if (live.stopped.aborted || (live.scene.stopping().aborted && outcome.call === undefined)) throw outcome.error;
       if (cancel?.aborted) {
         // An entry only if the call was paid for.
         if (outcome.call !== undefined) await live.command(summaryFailed(lane, range, { ...outcome, code: CANCELLED }));

@@ -151,9 +151,9 @@ async function runAttempts(
     if (!isRetryable || attempts === 0 || attempts > retries) return { answer, attempts };
     const { doubt, stopping } = attempt.hold;
     const waitMs = waitBefore(attempts, options.backoffMs ?? 200, failure?.retryAfterMs, ports);
-    await pause(ports, waitMs, signalOf(signal, stopping));
+    await pause(ports, waitMs, signalOf(signal, stopping?.()));
     doubt?.();
-    if (stopping?.aborted === true) return { answer, attempts };
+    if (stopping?.().aborted === true) return { answer, attempts };
     if (signal?.aborted === true) {
       return { answer: partial === undefined ? abortedAnswer(call.name, true) : answer, attempts };
     }
@@ -187,7 +187,7 @@ interface ToolHold {
   /** Called after the wait before a retry. Then `isHeld` is false until the store confirms the claim. */
   readonly doubt?: () => void;
   /** Aborted when the process stops. Then no further attempt starts. */
-  readonly stopping?: AbortSignal;
+  readonly stopping?: () => AbortSignal;
 }
 
 interface Attempt {
