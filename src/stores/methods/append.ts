@@ -259,7 +259,9 @@ async function writeMissing(context: StoreContext, thread: Thread, head: ThreadH
   const options = { expectedRev: head?.rev ?? 0 };
   const saved = driver.scheduling ? scheduleOfSaved(thread, ports.clock) : {};
   const { next } = saved;
-  const waiting = saved.waiting && draftWaiting(saved.waiting, ports.maxEntryChars);
+  const wasWaiting = driver.scheduling && head !== undefined && missing.length > 0; // as an earlier copy, maybe
+  const calls = saved.waiting ?? (wasWaiting ? [] : undefined);
+  const waiting = calls && draftWaiting(calls, ports.maxEntryChars);
   const content = {
     threadId: id,
     options,

@@ -109,14 +109,29 @@ async function deleteTree(context: StoreContext, threadId: string): Promise<Dele
   }
 }
 
-/** All forks of a thread and of these, each before its parent. A fork that was restored is one by its metadata only. */
+/** All forks of a thread and of these, each before its parent. A fork that was restored is one by its metadata. */
 async function forksOf(context: StoreContext, threadId: string): Promise<readonly string[]> {
   const { driver } = context;
   if ((await driver.head(threadId)) === undefined) return [];
   const found = new Set([threadId]);
   for (const id of found)
-    for (const fork of [...(await driver.forks(id)), ...(await namedForks(context, id))]) found.add(fork); // a Set iterates over what is added meanwhile
+    for (const fork of [...(await driver.forks(id)), ...(await restoredForks(context, id))]) found.add(fork); // a Set iterates over what is added meanwhile
   return [...found].slice(1).reverse();
+}
+
+/** Metadata can name any thread, also one that has the id of a deleted one. So both must have the entry at the fork. */
+async function restoredForks(context: StoreContext, threadId: string): Promise<readonly string[]> {
+  const { driver, ports } = context;
+  const forks: string[] = [];
+  for (const id of await namedForks(context, threadId)) {
+    const head = await driver.head(id);
+    const { forkSeq: at } = head === undefined ? {} : checkHead(id, head, ports.sha256).metadata;
+    if (typeof at !== "number" || !(at >= 0)) continue;
+    const find = async (of: string) => (await driver.rows(of, { from: at, to: at, limit: 1 }))[0]?.id;
+    const shared = await find(threadId);
+    if (shared !== undefined && shared === (await find(id))) forks.push(id);
+  }
+  return forks;
 }
 
 async function startOfFork(

@@ -139,6 +139,7 @@ export class TailReader {
   close(): void {
     this.#cancelTimer();
     this.#markAll();
+    this.#stopListening?.(); // a reader that was left in the middle never unsubscribes
   }
 
   get #isUnused(): boolean {

@@ -87,7 +87,8 @@ async function checkEnd({ driver }: Pick<StoreContext, "driver">, threadId: stri
   const [row] = await driver.rows(threadId, { from: end, to: Number.MAX_SAFE_INTEGER, limit: 1 });
   if (row === undefined) return;
   const now = await driver.head(threadId);
-  if (now !== undefined && now.rev > end) return checkEnd({ driver }, threadId, now.rev);
+  if (now === undefined) return; // it was deleted meanwhile
+  if (now.rev > end) return checkEnd({ driver }, threadId, now.rev);
   throw new CorruptionError({ threadId, seq: row.seq, trouble: "it lies behind the end of the thread" });
 }
 

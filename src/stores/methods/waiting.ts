@@ -89,9 +89,10 @@ const FAR_MS = 365 * 24 * 3_600_000;
 
 /** When the open request of a thread that is saved is due, and its calls that wait, as a host would write them. */
 export function scheduleOfSaved(thread: Thread, clock: () => number): Pick<AppendOptions, "next" | "waiting"> {
-  const { status } = thread.metadata;
+  const { status, forkSeq } = thread.metadata;
   const isWaiting = status === "waiting";
-  if (thread.firstSeq > 0 || !(isWaiting || status === "running")) return {};
+  // A fork without entries of its own has the status of its parent, and no process runs it.
+  if (thread.firstSeq > 0 || forkSeq === thread.lastSeq || !(isWaiting || status === "running")) return {};
   const restored = restore(reactSettings(), thread);
   const { run } = restored.state;
   if (run === undefined) return {};

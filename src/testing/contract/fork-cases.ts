@@ -292,6 +292,17 @@ export const forkCases: ContractTests = {
     equal(deletion, { deleted: [thread, fresh("f2")], keptFor: [] }, "deletion");
   },
 
+  "a tree is deleted without a fork of an earlier thread with its id": async ({ store, thread, fresh }) => {
+    await store.append(thread, notes(3));
+    await store.fork(thread, { atSeq: 1, newId: fresh("f1") });
+    await store.delete(thread);
+    await store.append(thread, notes(3));
+    await store.append(fresh("other"), note(), { metadata: { parentThreadId: thread, forkSeq: 0 } });
+    const deletion = await store.delete(thread, { forks: "delete" });
+    equal(deletion, { deleted: [thread], keptFor: [] }, "deletion");
+    equal(present(await store.load(fresh("f1")), "fork").rev, 2, "rev of the fork");
+  },
+
   "a tree that was restored is deleted with all that list names": async ({ store, thread, fresh }) => {
     const [f1, f2, f3] = ["f1", "f2", "f3"].map(fresh) as [string, string, string]; // three
     await store.append(thread, notes(3));

@@ -124,6 +124,25 @@ describe.each(DATABASES)("a host that works, on %s,", (_name, open) => {
     await at.end(second.stop());
   });
 
+  test("lists no call of a copy that has ended, or of a fork from before the end of its call", async () => {
+    const { at, database } = await world();
+    const first = at.host({ agent: agentOf([...steps("pay"), "Done."], { name: "ann", tools }) });
+    await at.end(first.ask("thread_1", "Go.", { requestId: "req_1" }));
+    await at.settled();
+    const store = database.tenant("other");
+    const saved = async () => (await at.store.load("thread_1")) ?? expect.fail("it is stored");
+    const waiting = await saved();
+    await store.save(waiting);
+    await store.save(waiting.fork({ atSeq: waiting.lastSeq, id: "thread_fork" }));
+    const second = at.host({ agent: agentOf([], { name: "ann" }), store });
+    expect((await second.waiting()).calls).toMatchObject([{ threadId: "thread_1" }]);
+    await at.end(first.approve("thread_1", "c"));
+    await at.settled();
+    await store.save(await saved());
+    expect((await second.waiting()).calls).toEqual([]);
+    for (const host of [first, second]) await at.end(host.stop({ graceMs: 0 }));
+  });
+
   test("takes a thread that was saved while its request ran", async () => {
     const { at, database } = await world();
     const first = at.host({ agent: agentOf([{ hang: true }]) });

@@ -201,3 +201,21 @@ test.each(["this process", "another"])(
     for (const end of ends) end();
   },
 );
+
+test("a store that is closed listens to no changes, also where a reader was left in the middle", async () => {
+  let listening = 0;
+  const onChange: StoreDriver["onChange"] = () => {
+    listening++;
+    return () => {
+      listening = 0;
+    };
+  };
+  const driver = memoryDriver(new MemoryDatabase().tenant("t"), Date.now);
+  const store = defineStore({ ...driver, onChange });
+  await store.append("t", note());
+  const reader = store.watch("t", { fromSeq: 0 })[Symbol.asyncIterator]();
+  await reader.next();
+  expect(listening).toBe(1);
+  await store.close();
+  expect(listening).toBe(0);
+});
