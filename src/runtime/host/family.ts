@@ -22,8 +22,9 @@ export async function endLostCall(parent: Loop | undefined, { scene, agent, live
   const { threadId, store } = scene;
   const { run } = parent?.agent.state ?? {};
   const open = run && openCalls(run).find(({ child }) => child?.threadId === threadId);
-  const isThere = agent.thread.rev + live.asks.length > 0;
+  const isThere = agent.thread.rev + live.asks.length > 0 || live.broken !== undefined;
   if (parent === undefined || open?.child === undefined || isThere) return;
+  if ((await store.pending(threadId)).length > 0) return; // its ask could not be written yet
   const of = { threadId: parent.scene.threadId, callId: run?.callId ?? "", toolCallId: open.call.id };
   const { code, message } = threadNotFound(threadId);
   const ended = { requestId: open.child.requestId, options: { parent: of } };

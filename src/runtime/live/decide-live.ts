@@ -276,7 +276,7 @@ function answered(decision: Decision, signal: Extract<LiveSignal, { readonly id:
       return turn.signal.type === "ask" ? update(read, { isAsking: false }) : decideTurn(read, turn, moment);
     }
     case "restore":
-      return signal.type === "restored" ? restored(current, hold, signal, moment.threadId) : current;
+      return signal.type === "restored" ? restored(current, hold, signal, moment) : current;
     case "shorten":
       return signal.type === "shortened"
         ? update(current, { agent: { ...current.live.agent, thread: signal.agent.thread, state: signal.agent.state } })

@@ -87,6 +87,8 @@ export interface Turn {
   readonly todo: readonly Directive[];
   /** Commands that could not be appended with the end of the run. Each is appended separately. */
   readonly alone: readonly DeferredCommand[];
+  /** The parent has another end of this child already, so none is sent. */
+  readonly sendsNothing?: true;
 }
 
 /** The result of a signal of the agent. */

@@ -1,5 +1,5 @@
 import type { Suspension } from "../../agent/event.ts";
-import { willOnlyWait } from "../../agent/react/agent.ts";
+import { nextDue, willOnlyWait } from "../../agent/react/agent.ts";
 import type { Failure, Signal } from "../../agent/signal.ts";
 import { CommandError, ConflictError, StaleHolderError, StoreError, ThreadHeldError } from "../../stores/errors.ts";
 import { failureOf, RequestError } from "../request/request-error.ts";
@@ -8,7 +8,7 @@ import { currentRequest, effects, followedBy, update, updateRequest, wait } from
 import { consume, inboxRead, unwritten } from "./inbox.ts";
 import type { Command, Hold, Outcomes } from "./live.ts";
 import { forgetRequest, openRequest, removeRequestTools, suspendRequest, suspensionIn } from "./request-state.ts";
-import type { Decision, LiveSignal } from "./signal.ts";
+import type { Decision, LiveSignal, Moment } from "./signal.ts";
 import { nextEventSeq } from "./thread-metadata.ts";
 
 export const UNKNOWN: Failure = { code: "runtime_failed", message: "Unexpected internal error. See `cause`." };
@@ -118,7 +118,7 @@ export function restored(
   before: Decision,
   { isResuming, after }: Extract<Hold, { type: "restore" }>,
   { agent: fresh, rows }: Extract<LiveSignal, { type: "restored" }>,
-  threadId: string,
+  { threadId, clock }: Pick<Moment, "threadId" | "clock">,
 ): Decision {
   const { run } = fresh.state;
   const { given, request } = before.live;
@@ -139,8 +139,8 @@ export function restored(
     ...(isOver && { runId: request.runId }),
   };
   const agent = { ...fresh, settings: live.agent.settings, flight };
-  // A request that waits for people writes nothing when it is resumed.
-  const isQuiet = isResuming && willOnlyWait(agent);
+  // A request that waits for people writes nothing when it is resumed, unless something is due.
+  const isQuiet = isResuming && willOnlyWait(agent) && !run?.handedOver && (nextDue(agent) ?? Infinity) > clock;
   const nextRetryMs = isQuiet ? undefined : Math.min(2 * broken.retryMs, LONGEST_RETRY_MS);
   const reloaded = update(decision, { agent, broken: undefined, nextRetryMs });
   const { failure } = broken;

@@ -104,7 +104,7 @@ function takeStep(decision: Decision, turn: Turn, step: Step, moment: Moment): D
   return wait(decision, { type: "append", turn: fresh, step, consumes }, (id) => {
     const posts = end === undefined ? [] : [end];
     const change = rescheduled(decision.live, step.agent, { consumes, posts });
-    const sends = sentBy(step.directives);
+    const sends = turn.sendsNothing ? [] : sentBy(step.directives);
     const owner = ask?.owner;
     return { type: "append", id, before, after: step.agent, metadata, owner, consumes, posts, sends, ...change };
   });
@@ -202,6 +202,8 @@ export function notAppended(
   if (isRefusal(turn, error)) return refuseCommand(decision, turn, error, moment);
   if (ContextOpError.isInstance(error)) return endTurn(decision, turn, { error }, moment);
   if (CommandError.isInstance(error)) {
+    const isSent = sentBy(step.directives).some(({ command }) => command.id === error.commandId);
+    if (isSent && !turn.sendsNothing) return decideTurn(decision, { ...turn, sendsNothing: true }, moment);
     return wait(decision, { type: "read_inbox", turn }, (id) => ({ type: "read_inbox", id }));
   }
   if (ConflictError.isInstance(error)) {

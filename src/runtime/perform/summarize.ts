@@ -238,7 +238,8 @@ async function written(
       outputTokens: countText(received, heuristic),
     });
     // A stream shows when the model falls silent.
-    const settings = { maxOutputTokens: longestAnswer(name, range, maxTokens) };
+    const maxOutputTokens = longestAnswer(name, range, maxTokens);
+    const settings = maxOutputTokens === undefined ? {} : { maxOutputTokens };
     const call = { model, messages, settings, streaming, idleTimeoutMs, signal, estimateUsage, ports: scene.ports };
     return withRetries(call, retries);
   };
@@ -253,15 +254,17 @@ function isTooLongFor(range: SummaryRange, text: string): boolean {
   return !verdict.accepted && verdict.reason === "too_long";
 }
 
-/** The longest answer of most models that are in no table. */
-const LONGEST_ANSWER = 8192;
 /** The tokens of a model that thinks before it writes. */
 const THINKING = 4000;
 
-/** The limit of output tokens: some models count thinking too, and texts may have more tokens than estimated. */
-function longestAnswer(model: string, { maxSummaryTokens = LONGEST_ANSWER }: SummaryRange, request: number): number {
-  const most = Math.max(maxSummaryTokens, Math.min(2 * maxSummaryTokens + THINKING, request));
-  return Math.min(most, limitsOf(model)?.output ?? LONGEST_ANSWER);
+/**
+ * The limit of output tokens: some models count thinking too, and texts may have more tokens than estimated. None for a model
+ * whose longest answer is not known, because it may refuse a greater limit.
+ */
+function longestAnswer(model: string, { maxSummaryTokens }: SummaryRange, request: number): number | undefined {
+  const output = limitsOf(model)?.output;
+  if (output === undefined || maxSummaryTokens === undefined) return output;
+  return Math.min(output, Math.max(maxSummaryTokens, Math.min(2 * maxSummaryTokens + THINKING, request)));
 }
 
 /** A summary that the model has finished. One that is too long is asked for once more, shorter. */

@@ -102,6 +102,62 @@ test("a call that cannot ask its agent has an error for onError, and the request
   await end(host.stop());
 });
 
+test("a child that ends after its parent was answered without it sends nothing, and ends once", async () => {
+  const { host: make, end, settled, store: inner } = await house();
+  let appends = 0;
+  const append: ThreadStore["append"] = (...args) => {
+    if (++appends > 100) throw new StoreError({ code: "store_failed", message: "It is appended again and again." });
+    return inner.append(...args);
+  };
+  const store = { ...inner, append };
+  const payer = careful([PAY, "Paid."], { name: "payer" }).agent;
+  const tools = { pay: agentTool(payer, { description: "Pays" }) };
+  const lead = agentOf([{ calls: [{ id: "call_1", name: "pay", arguments: { task: "Pay." } }] }, "Not paid."], {
+    tools,
+  });
+  const host = make({ agents: [lead, payer], store });
+  const request = await end(host.ask("thread_1", "Go.", { agent: lead.name }));
+  await settled();
+  const [child = ""] = await childrenOf(inner);
+  const saved = (await inner.load(child)) ?? expect.fail("it is stored");
+  await inner.delete(child);
+  expect((await end(request.result)).text).toBe("Not paid.");
+  await inner.save(saved);
+  await end(host.approve(child, "call_p"));
+  await settled();
+  expect((await inner.load(child))?.metadata["status"]).toBe("completed");
+  expect(appends).toBeLessThan(30);
+  await end(host.stop());
+});
+
+test("a child whose refusal could not be written yet is not lost for its parent", async () => {
+  const { host: make, end, pass, store: inner } = await house();
+  const [away, refuses] = [{ is: true }, { is: true }];
+  let appends = 0;
+  const append: ThreadStore["append"] = async (id, ...rest) => {
+    const error = new StoreError({ code: "store_unreachable", message: "Away.", retryable: true });
+    if (away.is && id.startsWith("child")) throw error;
+    if (++appends > 100) throw new StoreError({ code: "store_failed", message: "It is appended again and again." });
+    return inner.append(id, ...rest);
+  };
+  const systemPrompt = () => {
+    if (!refuses.is) return "Pay.";
+    refuses.is = false;
+    throw new Error("Not now.");
+  };
+  const payer = agentOf(["Paid."], { name: "payer", systemPrompt });
+  const tools = { pay: agentTool(payer, { description: "Pays" }) };
+  const call = { calls: [{ id: "call_1", name: "pay", arguments: { task: "Pay." } }] };
+  const host = make({ agent: agentOf([call, "Done."], { tools }), store: { ...inner, append } });
+  const request = await end(host.ask("thread_1", "Go."));
+  await pass(8000);
+  away.is = false;
+  await pass(120_000);
+  expect((await end(request.result)).text).toBe("Done.");
+  expect(resultsIn(await logOf(inner, "thread_1"))[0]?.[1]).toBe("Paid.");
+  await end(host.stop());
+});
+
 describe("a child that cannot answer any more", () => {
   const call = { calls: [{ id: "call_1", name: "pay", arguments: { task: "Pay." } }] };
   const childOf = async (store: ThreadStore): Promise<string> => {

@@ -381,3 +381,29 @@ test("entries of other writers between two of its own are read, and the request 
   expect((await on.end(next.result)).text).toBe("Seen.");
   await proveAll(on.store, on.threadId);
 });
+
+test("an end of a wait that cannot be written is tried again after longer and longer times", async () => {
+  const { on, spy } = await watched();
+  const pass = (ms: number) => on.end(new Promise<void>((resolve) => on.ports.after(ms, resolve)));
+  const tools = { pay: { inputSchema: anything, needsApproval: true, execute: () => "paid" } };
+  const server = await on.start({
+    script: [{ calls: [{ name: "pay" }] }, "Done."],
+    approval: { timeoutMs: 5000 },
+    tools,
+  });
+  const request = await on.end(server.ask("Go."));
+  request.result.catch(() => undefined);
+  await pass(100);
+  let writes = 0;
+  spy.trouble = () => {
+    writes++;
+    return { error: () => new StoreError({ code: "store_read_only", message: "No.", retryable: true }) };
+  };
+  await pass(10 * 60_000);
+  expect(writes).toBeGreaterThan(5);
+  expect(writes).toBeLessThan(300);
+  spy.trouble = () => undefined;
+  await pass(2 * 60_000);
+  expect(told(await on.log()).at(-1)).toBe("says Done. end:completed");
+  await on.end(server.stop());
+});
