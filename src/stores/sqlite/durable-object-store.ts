@@ -53,16 +53,19 @@ function embeddedIn(storage: DurableStorage): EmbeddedDatabase {
     return 0;
   };
   let own = 0;
+  let start: number | undefined; // of the transaction that runs, whose changes are not counted as others'
   return {
     transaction: (work) => {
       const before = total();
+      start = before;
       try {
         return storage.transactionSync(work);
       } finally {
+        start = undefined;
         own += total() - before;
       }
     },
-    version: () => total() - own,
+    version: () => (start ?? total()) - own,
   };
 }
 

@@ -374,6 +374,15 @@ export const watchCases: ContractTests = {
       );
   },
 
+  "a handle that wrote two threads at once sees what another one has written since": async ({ open, fresh }) => {
+    const [one, two] = [await open(), await open()];
+    const [a, b] = [fresh("a"), fresh("b")];
+    for (const id of [a, b]) await one.append(id, notes(2));
+    await Promise.all([one.append(a, notes(2)), one.append(b, notes(2))]);
+    await two.append(b, notes(2));
+    equal((await one.append(b, notes(2))).rev, 8, "rev");
+  },
+
   "more than a page is watched in order": async ({ store, thread }) => {
     await store.append(thread, notes(1100));
     const seen = await firstItems(1100, store.watch(thread, { fromSeq: 0 }));
